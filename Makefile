@@ -1,0 +1,47 @@
+# The two commands of the README are `make demo` and `make test`; both set themselves up.
+PYTHON ?= python3
+PORT ?= 8080
+BIN := .venv/bin
+
+.PHONY: demo test check bench format lock clean
+
+demo: .venv/run.stamp
+	@$(BIN)/postroom demo --port $(PORT)
+
+test: .venv/dev.stamp
+	$(BIN)/pytest -n 2 --dist worksteal
+
+check: .venv/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev.stamp
+	$(BIN)/python -m bench
+
+format: .venv/dev.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements/run.txt pyproject.toml | .venv/bin/python
+	@echo "Setting up (once, about a minute) …"
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt pyproject.toml | .venv/bin/python
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@ .venv/run.stamp
+
+# Resolve again and write both locks: hashes, no index addresses. Needs uv on the PATH.
+lock:
+	uv pip compile pyproject.toml --group build --universal --generate-hashes --no-emit-index-url --no-header -q --python-version 3.11 -o requirements/run.txt
+	uv pip compile pyproject.toml --group dev --group build --universal --generate-hashes --no-emit-index-url --no-header -q --python-version 3.11 -c requirements/run.txt -o requirements/dev.txt
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,388 @@
+"""The ledger: the durable heart. One small protocol; every implementation passes the one conformance suite.
+
+Times are seconds since the epoch (`time.time()`); waits are seconds. A write that returns is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar
+
+from pydantic import JsonValue
+
+from channels.adapter import Call, Receipt
+from channels.errors import PostroomError
+from channels.message import ChatKind, Conversation, InboundMessage, StatusUpdate
+from routes.connection import Connection
+from routes.route import Route
+
+T = TypeVar("T")
+
+MessageState = Literal["waiting", "claimed", "answered", "ignored", "dead"]
+DeliveryStatus = Literal["pending", "sending", "queued", "sent", "delivered", "read", "failed", "unknown", "discarded"]
+TurnOutcome = Literal["answered", "ignored", "dead"]
+
+
+class LeaseLost(PostroomError):
+    """This worker no longer owns the turn: its lease ran out and another took it over. Nothing was changed."""
+
+    code = "lease_lost"
+
+
+class LedgerUnavailable(PostroomError):
+    """The ledger can't write now (disk full, database away). Nothing was stored; the provider should try again."""
+
+    code = "ledger_unavailable"
+
+
+class LedgerInUse(PostroomError):
+    """Another process already works on this ledger."""
+
+    code = "ledger_in_use"
+
+
+class NotFound(PostroomError):
+    """No such row."""
+
+    code = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One unit of work: messages of one conversation, in order, that this worker alone may answer.
+
+    `attempt` counts from 1. A retried or taken-over turn keeps its id and its messages; later arrivals wait for the
+    next turn. `epoch` is the fence: it grows each time the conversation is leased.
+    """
+
+    id: str
+    conversation: Conversation
+    messages: tuple[InboundMessage, ...]
+    attempt: int
+    owner: str
+    epoch: int
+    lease_until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Turns just claimed, and when the earliest not yet ready one becomes ready (None: nothing waits)."""
+
+    turns: tuple[Turn, ...]
+    next_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One outbound call to be made durable. `purpose` decides what happens after an ambiguous send."""
+
+    call: Call
+    purpose: Literal["reply", "notice"] = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One outbound piece. `attempt` counts from 1; `ambiguous` marks a resend after a crash in the middle of a send."""
+
+    id: str
+    turn_id: str
+    conversation: Conversation
+    call: Call
+    purpose: Literal["reply", "notice"]
+    status: DeliveryStatus
+    attempt: int
+    ambiguous: bool
+    created_at: float
+    provider_ref: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DueDeliveries:
+    """Deliveries now marked `sending` by this worker, and when the next becomes due."""
+
+    deliveries: tuple[Delivery, ...]
+    next_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The part of a conversation that an agent's model still sees. `history` is the runner's own JSON."""
+
+    id: str
+    conversation: Conversation
+    agent_id: str
+    history: bytes
+    started_at: float
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What happened in a turn. `detail` holds prompt parts, steps and tool calls as plain JSON, without secrets."""
+
+    id: str
+    turn_id: str
+    conversation: Conversation
+    agent_id: str
+    route_id: str
+    model: str
+    outcome: str
+    steps: int
+    input_tokens: int
+    output_tokens: int
+    started_at: float
+    finished_at: float
+    detail: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """How a turn ends, all of it in one transaction.
+
+    `ignored` maps message ids to a named reason. `left` are ids that go back to the front of the line, in place,
+    for the next turn (another route owns them). Every other message of the turn gets `outcome`.
+    """
+
+    outcome: TurnOutcome
+    pieces: Sequence[Piece] = ()
+    ignored: Mapping[str, str] = field(default_factory=dict[str, str])
+    left: frozenset[str] = frozenset()
+    session: Session | None = None
+    run: RunRecord | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message and how it ended. `reason` names why it was ignored, or the error it died of."""
+
+    message: InboundMessage
+    state: MessageState
+    reason: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """One line of a listing."""
+
+    conversation: Conversation
+    channel: str
+    scope: ChatKind
+    title: str
+    messages: int
+    waiting: int
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A turn or a delivery that ran out of tries. An `unknown` delivery is listed too: a person decides."""
+
+    id: str
+    kind: Literal["turn", "delivery"]
+    conversation: Conversation
+    error: str
+    attempts: int
+    at: float
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One change of routes, as it was committed: the routes written, by whom, and why."""
+
+    number: int
+    at: float
+    by: str
+    action: str
+    before: tuple[Route, ...]
+    after: tuple[Route, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteChange:
+    """What a deploy wants written: routes to insert or replace by id, and route ids to remove."""
+
+    put: tuple[Route, ...]
+    action: str
+    by: str = "owner"
+    remove: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """How much waits: for health, metrics and `doctor`."""
+
+    waiting_messages: int
+    running_turns: int
+    pending_deliveries: int
+    dead_letters: int
+
+
+class Ledger(Protocol):
+    """What every implementation provides; the conformance suite says what must always hold."""
+
+    # -- messages and turns
+    async def accept(self, messages: Sequence[InboundMessage], hold: float = 0.0) -> list[Literal["new", "duplicate"]]:
+        """Store messages once each, all in one transaction; raises LedgerUnavailable when none of them was.
+
+        `hold` delays the turn so that what belongs together is gathered; it never changes the order. A duplicate that
+        mentions the bot while the stored twin did not upgrades the twin if it still waits, and is accepted as new if
+        the twin was ignored for `mention_required`.
+        """
+        ...
+
+    async def claim(self, owner: str, limit: int) -> Claims:
+        """Lease up to `limit` conversations that have something to do. One turn at a time per conversation."""
+        ...
+
+    async def renew(self, turn: Turn) -> Turn:
+        """Extend the lease. Raises LeaseLost if it is no longer this worker's."""
+        ...
+
+    async def finish(self, turn: Turn, end: Finish) -> None:
+        """End the turn: messages, session, run and deliveries in one transaction. Raises LeaseLost."""
+        ...
+
+    async def retry(self, turn: Turn, after: float, error: str) -> None:
+        """Give the turn back to be claimed again after a wait, keeping its place. Raises LeaseLost."""
+        ...
+
+    async def release(self, turn: Turn) -> None:
+        """Give a turn back at once without counting the attempt (shutdown). No error if the lease is gone."""
+        ...
+
+    async def journal(self, turn: Turn, key: str) -> str | None:
+        """The result recorded for a finished side effect of this turn, or None."""
+        ...
+
+    async def record(self, turn: Turn, key: str, result: str) -> None:
+        """Remember that a side effect of this turn is done. Raises LeaseLost."""
+        ...
+
+    # -- deliveries
+    async def due(self, owner: str, limit: int) -> DueDeliveries:
+        """Mark deliveries as sending and return them: the first open one of each conversation, in order."""
+        ...
+
+    async def delivered(self, delivery: Delivery, receipt: Receipt) -> None:
+        """The provider took it."""
+        ...
+
+    async def postpone(self, delivery: Delivery, after: float, error: str) -> None:
+        """A passing failure: due again after a wait, before the later ones of its conversation."""
+        ...
+
+    async def failed(self, delivery: Delivery, error: str) -> None:
+        """A permanent failure: a dead letter. The next delivery of the conversation goes ahead."""
+        ...
+
+    async def report(self, connection_id: str, update: StatusUpdate) -> bool:
+        """Join a provider's later status to its delivery. States only move forward. False: no such delivery."""
+        ...
+
+    async def say(self, conversation: Conversation, pieces: Sequence[Piece]) -> None:
+        """Queue deliveries outside any turn (a notice, a person's takeover)."""
+        ...
+
+    async def move(self, connection_id: str, chat_id: str, new_chat_id: str) -> None:
+        """A chat got a new id: its conversations, sessions and open deliveries move with it, in order."""
+        ...
+
+    # -- dead letters
+    async def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """What ran out of tries, newest first."""
+        ...
+
+    async def replay(self, letter_id: str) -> None:
+        """Put a dead turn or delivery back in line, once. Raises NotFound."""
+        ...
+
+    async def discard(self, letter_id: str, reason: str) -> None:
+        """Close a dead letter for good, with the reason kept. Raises NotFound."""
+        ...
+
+    # -- reading
+    async def session(self, conversation: Conversation, agent_id: str) -> Session | None:
+        """The agent's newest session in this conversation."""
+        ...
+
+    async def conversations(self, limit: int = 100) -> list[ConversationSummary]:
+        """Newest first."""
+        ...
+
+    async def messages(self, conversation_key: str, limit: int = 100) -> list[StoredMessage]:
+        """The newest messages of a conversation, oldest first."""
+        ...
+
+    async def deliveries(self, conversation_key: str, limit: int = 100) -> list[Delivery]:
+        """The newest deliveries of a conversation, oldest first."""
+        ...
+
+    async def runs(self, conversation_key: str, limit: int = 100) -> list[RunRecord]:
+        """The newest runs of a conversation, oldest first."""
+        ...
+
+    async def message(self, message_id: str) -> StoredMessage:
+        """One stored message. Raises NotFound."""
+        ...
+
+    async def last_inbound(self, connection_id: str, sender_id: str | None = None) -> float | None:
+        """When the last message arrived on a connection (from one sender), or None."""
+        ...
+
+    async def depths(self) -> Depths:
+        """How much waits."""
+        ...
+
+    # -- connections, secrets, routes
+    async def connections(self) -> list[Connection]:
+        """All, by id."""
+        ...
+
+    async def put_connection(self, connection: Connection, secrets: Mapping[str, bytes] | None = None) -> None:
+        """Insert or replace a connection; `secrets` are sealed by the vault and replace those of the same name."""
+        ...
+
+    async def remove_connection(self, connection_id: str) -> None:
+        """Remove a connection with its secrets and routes; its conversations stay. Raises NotFound."""
+        ...
+
+    async def secrets(self, connection_id: str) -> dict[str, bytes]:
+        """The sealed secrets of a connection."""
+        ...
+
+    async def routes(self) -> list[Route]:
+        """All, by id."""
+        ...
+
+    async def change_routes(self, decide: Callable[[list[Connection], list[Route]], RouteChange]) -> Deployment:
+        """Let `decide` read what is, and write what it answers, in one serial transaction; kept in the history.
+
+        Whatever `decide` raises is raised here, and nothing is written: that is how a preflight refuses.
+        """
+        ...
+
+    async def deployments(self, limit: int = 20) -> list[Deployment]:
+        """The history of route changes, newest first."""
+        ...
+
+    async def config_version(self) -> int:
+        """Grows with every change of connections or routes by any process. Cheap to poll."""
+        ...
+
+    # -- waking up
+    async def wait_for_turns(self, seconds: float) -> None:
+        """Return when a turn may have become ready, or after `seconds`."""
+        ...
+
+    async def wait_for_deliveries(self, seconds: float) -> None:
+        """Return when a delivery may have become due, or after `seconds`."""
+        ...
+
+
+OpenLedger = Callable[[], AbstractAsyncContextManager[Ledger]]
