@@ -1,0 +1,42 @@
+"""What a tool is: a name, arguments as a pydantic model, and a function over the context of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from agents_runtime.package import AgentPackage
+from channels.errors import PostroomError
+
+Arguments = TypeVar("Arguments", bound=BaseModel)
+
+
+class ToolError(PostroomError):
+    """A tool could not do what was asked. The message and the fix are told to the model, which may try otherwise."""
+
+    code = "tool_error"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may touch in one run. `run_skill(name, input)` runs a sub-skill and returns its answer."""
+
+    agent: AgentPackage
+    state_dir: Path
+    run_skill: Callable[[str, str], Awaitable[str]]
+    inbox: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[Arguments]):
+    """One tool. `side_effect` True means a finished call is journalled and not repeated when a turn is retried."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    call: Callable[[ToolContext, Arguments], Awaitable[str]]
+    side_effect: bool = False
