@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -40,3 +40,7 @@ class Tool(Generic[Arguments]):
     arguments: type[Arguments]
     call: Callable[[ToolContext, Arguments], Awaitable[str]]
     side_effect: bool = False
+
+
+AnyTool = Tool[Any]
+"""A tool whose arguments are checked by its own model, not by the caller's types."""
