@@ -232,7 +232,8 @@ class Ledger(Protocol):
 
         `hold` delays the turn so that what belongs together is gathered; it never changes the order. A duplicate that
         mentions the bot while the stored twin did not upgrades the twin if it still waits, and is accepted as new if
-        the twin was ignored for `mention_required`.
+        the twin was ignored for `mention_required`. If the twin is in a running turn that ends by ignoring it for
+        that reason, it waits again, upgraded.
         """
         ...
 
@@ -273,8 +274,11 @@ class Ledger(Protocol):
         """The provider took it."""
         ...
 
-    async def postpone(self, delivery: Delivery, after: float, error: str) -> None:
-        """A passing failure: due again after a wait, before the later ones of its conversation."""
+    async def postpone(self, delivery: Delivery, after: float, error: str, *, tried: bool = True) -> None:
+        """A passing failure: due again after a wait, before the later ones of its conversation.
+
+        `tried=False` gives it back without counting the attempt: it was not sent (the channel's pace, shutdown).
+        """
         ...
 
     async def failed(self, delivery: Delivery, error: str) -> None:
@@ -282,7 +286,10 @@ class Ledger(Protocol):
         ...
 
     async def report(self, connection_id: str, update: StatusUpdate) -> bool:
-        """Join a provider's later status to its delivery. States only move forward. False: no such delivery."""
+        """Join a provider's later status to its delivery. States only move forward.
+
+        False: no such delivery yet; the report is kept for a while, for it may be quicker than the call's answer.
+        """
         ...
 
     async def say(self, conversation: Conversation, pieces: Sequence[Piece]) -> None:

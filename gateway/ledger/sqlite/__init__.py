@@ -1,0 +1,52 @@
+"""The embedded ledger: one SQLite file, one worker, any number of commands beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+
+from gateway.ledger.sqlite.ledger import SqliteLedger
+from gateway.ledger.sqlite.lock import worker_lock
+from gateway.ledger.sqlite.reader import Reader
+from gateway.ledger.sqlite.schema import connect, migrate, steps
+from gateway.ledger.sqlite.writer import unavailable
+
+
+@asynccontextmanager
+async def open_sqlite(
+    path: Path, *, worker: bool, lease_seconds: float = 30.0, clock: Callable[[], float] = time.time
+) -> AsyncIterator[SqliteLedger]:
+    """Open the ledger at `path`, made or brought to this version's tables if need be.
+
+    There is one worker at a time; it takes over at once what an earlier one left. `worker=False` is for commands beside
+    it. Raises LedgerInUse, LedgerTooNew, or LedgerUnavailable where the file can't be opened.
+    """
+    with ExitStack() as stack:
+        if worker:
+            stack.enter_context(worker_lock(path))
+        try:
+            db = await asyncio.to_thread(_open, path, worker)
+        except (sqlite3.Error, OSError) as error:
+            raise unavailable(error) from error
+        ledger = SqliteLedger(db, Reader(path), worker=worker, lease_seconds=lease_seconds, clock=clock)
+        try:
+            if worker:
+                await ledger.take_over()
+            yield ledger
+        finally:
+            await ledger.close()
+
+
+def _open(path: Path, worker: bool) -> sqlite3.Connection:
+    db = connect(path, writable=True)
+    try:
+        migrate(db, nullcontext if worker else partial(worker_lock, path), steps())
+    except BaseException:
+        db.close()
+        raise
+    return db

@@ -1,0 +1,104 @@
+"""Messages come in: once each, in order, with every dedupe key remembered for good."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from channels.message import InboundMessage
+from gateway.ledger.sqlite.lines import arrived, refresh_turns
+
+Accepted = Literal["new", "duplicate"]
+
+MENTION_REQUIRED = "mention_required"
+"""The reason under which a message that did not mention the bot was ignored; its mentioning twin still counts."""
+
+_SEE = "INSERT INTO seen (connection_id, key, message_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+_SEE_ANEW = """
+INSERT INTO seen (connection_id, key, message_id) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET message_id = excluded.message_id
+"""
+
+_TWIN = """
+SELECT m.seq, m.id, m.state, m.reason, m.mentions, m.data
+FROM seen s JOIN messages m ON m.id = s.message_id
+WHERE s.connection_id = ? AND s.key = ?
+"""
+
+_INSERT = """
+INSERT INTO messages (id, conversation, state, mentions, accepted_at, data) VALUES (?, ?, 'waiting', ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET state = 'waiting', reason = '', turn_id = NULL, mentions = excluded.mentions,
+    data = excluded.data
+"""
+
+_EXISTS = "SELECT 1 FROM messages WHERE id = ?"
+
+_UPGRADE = "UPDATE messages SET mentions = 1, data = ? WHERE seq = ?"
+
+_ARRIVED = """
+INSERT INTO arrivals (connection_id, sender_id, at) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET at = excluded.at
+"""
+
+_LAST_ARRIVAL = "SELECT at FROM arrivals WHERE connection_id = ? AND sender_id = ?"
+
+
+def accept(db: sqlite3.Connection, messages: Sequence[InboundMessage], hold: float, now: float) -> list[Accepted]:
+    """Store what was not seen before."""
+    return [_accept(db, message, hold, now) for message in messages]
+
+
+def last_inbound(db: sqlite3.Connection, connection_id: str, sender_id: str | None) -> float | None:
+    """When a sender, or anyone, last wrote on a connection."""
+    row = db.execute(_LAST_ARRIVAL, (connection_id, sender_id or "")).fetchone()
+    return None if row is None else row[0]
+
+
+def _accept(db: sqlite3.Connection, message: InboundMessage, hold: float, now: float) -> Accepted:
+    connection = message.connection_id
+    known = [
+        key
+        for key in dict.fromkeys(message.dedupe_keys)
+        if db.execute(_SEE, (connection, key, message.id)).rowcount == 0
+    ]
+    if known:
+        return _seen_before(db, message, known, hold, now)
+    if db.execute(_EXISTS, (message.id,)).fetchone():
+        return "duplicate"
+    _store(db, message, hold, now)
+    return "new"
+
+
+def _seen_before(
+    db: sqlite3.Connection, message: InboundMessage, known: list[str], hold: float, now: float
+) -> Accepted:
+    rows = [row for key in known if (row := db.execute(_TWIN, (message.connection_id, key)).fetchone())]
+    if not rows:
+        return "duplicate"  # the keys outlived their message
+    seq, twin_id, state, reason, mentions, data = max(rows)
+    if message.mentions_bot and not mentions:
+        if state == "ignored" and reason == MENTION_REQUIRED:
+            _remember(db, message, message.id)
+            _store(db, message, hold, now)
+            return "new"
+        if state in ("waiting", "claimed"):
+            upgraded = replace(InboundMessage.from_json(data), mentions_bot=True)
+            db.execute(_UPGRADE, (upgraded.to_json(), seq))
+    _remember(db, message, twin_id)
+    return "duplicate"
+
+
+def _remember(db: sqlite3.Connection, message: InboundMessage, message_id: str) -> None:
+    db.executemany(_SEE_ANEW, [(message.connection_id, key, message_id) for key in message.dedupe_keys])
+
+
+def _store(db: sqlite3.Connection, message: InboundMessage, hold: float, now: float) -> None:
+    line, expected = arrived(db, message, hold, now)
+    db.execute(_INSERT, (message.id, line, message.mentions_bot, now, message.to_json()))
+    for sender in dict.fromkeys(("", message.sender.id)):
+        db.execute(_ARRIVED, (message.connection_id, sender, now))
+    if hold > 0 or not expected:
+        refresh_turns(db, line)

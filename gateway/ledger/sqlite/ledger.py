@@ -1,0 +1,313 @@
+"""The embedded ledger: the protocol over one writer thread and a few readers."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, TypeVar
+
+from channels.adapter import Receipt
+from channels.errors import PostroomError
+from channels.message import Conversation, InboundMessage, StatusUpdate
+from gateway.ledger.protocol import (
+    Claims,
+    ConversationSummary,
+    DeadLetter,
+    Delivery,
+    Deployment,
+    Depths,
+    DueDeliveries,
+    Finish,
+    LedgerUnavailable,
+    Piece,
+    RouteChange,
+    RunRecord,
+    Session,
+    StoredMessage,
+    Turn,
+)
+from gateway.ledger.sqlite import (
+    connections,
+    deliveries,
+    inbox,
+    letters,
+    listings,
+    moves,
+    routes,
+    sessions,
+    turns,
+)
+from gateway.ledger.sqlite.lines import line_of
+from gateway.ledger.sqlite.reader import Reader
+from gateway.ledger.sqlite.writer import Writer
+from routes.connection import Connection
+from routes.route import Route
+
+T = TypeVar("T")
+
+Now = Callable[[], float]
+
+SEND_LEASES = 4
+"""A send is leased for this many times a turn's lease: nothing renews it, and a large file takes its time."""
+
+LOOK_SECONDS = 0.4
+"""How often a waiting task looks for what another process wrote."""
+
+
+class NotTheWorker(PostroomError):
+    """This ledger was opened beside the worker: it may look, change configuration and speak, and take no work."""
+
+    code = "not_the_worker"
+
+
+class SqliteLedger:
+    """One SQLite file as a ledger. Made by `open_sqlite`."""
+
+    def __init__(
+        self, db: sqlite3.Connection, reader: Reader, *, worker: bool, lease_seconds: float, clock: Now
+    ) -> None:
+        self._reader = reader
+        self._worker = worker
+        self._lease = lease_seconds
+        self._now = clock
+        self._turns_stir = asyncio.Event()
+        self._deliveries_stir = asyncio.Event()
+        self._writer = Writer(db, self._stir)
+
+    async def take_over(self) -> None:
+        """Begin as the one worker: whatever an earlier one held is free again."""
+
+        def void(db: sqlite3.Connection) -> None:
+            turns.void_leases(db)
+            deliveries.void_sends(db, self._now())
+
+        await self._writer.run(void)
+
+    async def close(self) -> None:
+        """Commit what is queued and close the file. Leases are left to whoever comes next."""
+        await self._writer.close()
+        await self._reader.close()
+
+    # -- messages and turns
+
+    async def accept(self, messages: Sequence[InboundMessage], hold: float = 0.0) -> list[Literal["new", "duplicate"]]:
+        """See Ledger."""
+        return await self._writer.run(
+            lambda db: inbox.accept(db, messages, hold, self._now()), lambda _: self._turns_stir.set()
+        )
+
+    async def claim(self, owner: str, limit: int) -> Claims:
+        """See Ledger. Raises NotTheWorker."""
+        self._must_work()
+        self._turns_stir.clear()
+        claiming = self._writer.run(lambda db: turns.claim(db, owner, limit, self._lease, self._now()))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            with suppress(LedgerUnavailable):
+                for turn in (await claiming).turns:
+                    await self.release(turn)
+            raise
+
+    async def renew(self, turn: Turn) -> Turn:
+        """See Ledger."""
+        until = self._now() + self._lease
+        await self._writer.run(lambda db: turns.renew(db, turn, until))
+        return replace(turn, lease_until=until)
+
+    async def finish(self, turn: Turn, end: Finish) -> None:
+        """See Ledger."""
+
+        def stir(next_due: tuple[float | None, float | None]) -> None:
+            _set_if(self._turns_stir, next_due[0])
+            _set_if(self._deliveries_stir, next_due[1])
+
+        await self._writer.run(lambda db: turns.finish(db, turn, end, self._now()), stir)
+
+    async def retry(self, turn: Turn, after: float, error: str) -> None:
+        """See Ledger."""
+        await self._writer.run(
+            lambda db: turns.retry(db, turn, self._now() + after, error), lambda _: self._turns_stir.set()
+        )
+
+    async def release(self, turn: Turn) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: turns.release(db, turn, self._now()), lambda _: self._turns_stir.set())
+
+    async def journal(self, turn: Turn, key: str) -> str | None:
+        """See Ledger."""
+        return await self._reader.run(lambda db: turns.journal(db, turn, key))
+
+    async def record(self, turn: Turn, key: str, result: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: turns.record(db, turn, key, result))
+
+    # -- deliveries
+
+    async def due(self, owner: str, limit: int) -> DueDeliveries:
+        """See Ledger. Raises NotTheWorker."""
+        self._must_work()
+        self._deliveries_stir.clear()
+        lease = self._lease * SEND_LEASES
+        taking = self._writer.run(lambda db: deliveries.due(db, limit, lease, self._now()))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            with suppress(LedgerUnavailable):
+                for delivery in (await taking).deliveries:
+                    await self.postpone(delivery, 0.0, delivery.error, tried=False)
+            raise
+
+    async def delivered(self, delivery: Delivery, receipt: Receipt) -> None:
+        """See Ledger."""
+        await self._deliver(lambda db: deliveries.delivered(db, delivery, receipt, self._now()))
+
+    async def postpone(self, delivery: Delivery, after: float, error: str, *, tried: bool = True) -> None:
+        """See Ledger."""
+        await self._deliver(lambda db: deliveries.postpone(db, delivery, self._now() + after, error, tried=tried))
+
+    async def failed(self, delivery: Delivery, error: str) -> None:
+        """See Ledger."""
+        await self._deliver(lambda db: deliveries.failed(db, delivery, error, self._now()))
+
+    async def report(self, connection_id: str, update: StatusUpdate) -> bool:
+        """See Ledger."""
+        return await self._writer.run(lambda db: deliveries.report(db, connection_id, update, self._now()))
+
+    async def say(self, conversation: Conversation, pieces: Sequence[Piece]) -> None:
+        """See Ledger."""
+
+        def say(db: sqlite3.Connection) -> float | None:
+            now = self._now()
+            return deliveries.queue(db, line_of(db, conversation, now), pieces, now)
+
+        await self._deliver(say)
+
+    async def move(self, connection_id: str, chat_id: str, new_chat_id: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: moves.move(db, connection_id, chat_id, new_chat_id), lambda _: self._stir())
+
+    # -- dead letters
+
+    async def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: letters.dead_letters(db, limit))
+
+    async def replay(self, letter_id: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: letters.replay(db, letter_id, self._now()), lambda _: self._stir())
+
+    async def discard(self, letter_id: str, reason: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: letters.discard(db, letter_id, reason))
+
+    # -- reading
+
+    async def session(self, conversation: Conversation, agent_id: str) -> Session | None:
+        """See Ledger."""
+        return await self._reader.run(lambda db: sessions.newest_session(db, conversation, agent_id))
+
+    async def conversations(self, limit: int = 100) -> list[ConversationSummary]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: listings.conversations(db, limit))
+
+    async def messages(self, conversation_key: str, limit: int = 100) -> list[StoredMessage]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: listings.messages(db, conversation_key, limit))
+
+    async def deliveries(self, conversation_key: str, limit: int = 100) -> list[Delivery]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: listings.deliveries(db, conversation_key, limit))
+
+    async def runs(self, conversation_key: str, limit: int = 100) -> list[RunRecord]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: sessions.runs(db, conversation_key, limit))
+
+    async def message(self, message_id: str) -> StoredMessage:
+        """See Ledger."""
+        return await self._reader.run(lambda db: listings.message(db, message_id))
+
+    async def last_inbound(self, connection_id: str, sender_id: str | None = None) -> float | None:
+        """See Ledger."""
+        return await self._reader.run(lambda db: inbox.last_inbound(db, connection_id, sender_id))
+
+    async def depths(self) -> Depths:
+        """See Ledger."""
+        return await self._reader.run(listings.depths)
+
+    # -- connections, secrets, routes
+
+    async def connections(self) -> list[Connection]:
+        """See Ledger."""
+        return await self._reader.run(connections.connections)
+
+    async def put_connection(self, connection: Connection, secrets: Mapping[str, bytes] | None = None) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: connections.put_connection(db, connection, secrets or {}))
+
+    async def remove_connection(self, connection_id: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: connections.remove_connection(db, connection_id))
+
+    async def secrets(self, connection_id: str) -> dict[str, bytes]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: connections.secrets(db, connection_id))
+
+    async def routes(self) -> list[Route]:
+        """See Ledger."""
+        return await self._reader.run(routes.routes)
+
+    async def change_routes(self, decide: Callable[[list[Connection], list[Route]], RouteChange]) -> Deployment:
+        """See Ledger."""
+        return await self._writer.run(lambda db: routes.change_routes(db, decide, self._now()))
+
+    async def deployments(self, limit: int = 20) -> list[Deployment]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: routes.deployments(db, limit))
+
+    async def config_version(self) -> int:
+        """See Ledger."""
+        return await self._reader.run(routes.config_version)
+
+    # -- waking up
+
+    async def wait_for_turns(self, seconds: float) -> None:
+        """See Ledger."""
+        await self._wait(self._turns_stir, seconds)
+
+    async def wait_for_deliveries(self, seconds: float) -> None:
+        """See Ledger."""
+        await self._wait(self._deliveries_stir, seconds)
+
+    async def _deliver(self, work: Callable[[sqlite3.Connection], float | None]) -> None:
+        await self._writer.run(work, lambda next_due: _set_if(self._deliveries_stir, next_due))
+
+    async def _wait(self, stir: asyncio.Event, seconds: float) -> None:
+        """Wait for a stir since the last claim; look for other processes' writes meanwhile."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while not stir.is_set() and (left := end - loop.time()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left, LOOK_SECONDS)):
+                    await stir.wait()
+                    return
+            with suppress(LedgerUnavailable):  # the claim that follows meets the same trouble, and says so
+                await self._writer.look()
+
+    def _stir(self) -> None:
+        self._turns_stir.set()
+        self._deliveries_stir.set()
+
+    def _must_work(self) -> None:
+        if not self._worker:
+            raise NotTheWorker(
+                "This ledger was opened beside its worker, and takes no work.", fix="Open it with worker=True."
+            )
+
+
+def _set_if(stir: asyncio.Event, next_due: float | None) -> None:
+    if next_due is not None:
+        stir.set()

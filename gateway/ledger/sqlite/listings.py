@@ -1,0 +1,89 @@
+"""Listings: what is stored, as people and metrics look at it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from gateway.ledger.protocol import ConversationSummary, Delivery, Depths, NotFound, StoredMessage
+from gateway.ledger.sqlite.codec import (
+    CONVERSATION,
+    DELIVERY,
+    MESSAGE,
+    read_conversation,
+    read_delivery,
+    read_stored,
+)
+
+_CONVERSATIONS = f"""
+SELECT {CONVERSATION}, c.channel, c.scope, c.title, c.messages, c.last_at,
+    (SELECT count(*) FROM messages m WHERE m.conversation = c.id AND m.state = 'waiting')
+FROM conversations c ORDER BY c.last_at DESC LIMIT ?
+"""  # noqa: S608 - column names
+
+_MESSAGES = f"""
+SELECT {CONVERSATION}, {MESSAGE} FROM conversations c JOIN messages m ON m.conversation = c.id
+WHERE c.key = ? ORDER BY m.seq DESC LIMIT ?
+"""  # noqa: S608 - column names
+
+_MESSAGE = f"""
+SELECT {CONVERSATION}, {MESSAGE} FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?
+"""  # noqa: S608 - column names
+
+_DELIVERIES = f"""
+SELECT {CONVERSATION}, {DELIVERY} FROM conversations c JOIN deliveries d ON d.conversation = c.id
+WHERE c.key = ? ORDER BY d.seq DESC LIMIT ?
+"""  # noqa: S608 - column names
+
+_DEPTHS = """
+SELECT
+    (SELECT count(*) FROM messages WHERE state = 'waiting')
+        + (SELECT count(*) FROM turns t JOIN messages m ON m.turn_id = t.id AND m.state = 'claimed'
+           WHERE t.state IN ('queued', 'running') AND t.state = 'queued'),
+    (SELECT count(*) FROM turns WHERE state IN ('queued', 'running') AND state = 'running'),
+    (SELECT count(*) FROM deliveries WHERE status IN ('pending', 'sending')),
+    (SELECT count(*) FROM turns WHERE state = 'dead')
+        + (SELECT count(*) FROM deliveries WHERE status IN ('failed', 'unknown'))
+"""
+
+
+def conversations(db: sqlite3.Connection, limit: int) -> list[ConversationSummary]:
+    """Newest first; a group without a title goes by its chat id."""
+    return [
+        ConversationSummary(
+            conversation=read_conversation(row),
+            channel=row[3],
+            scope=row[4],
+            title=row[5] or row[1],
+            messages=row[6],
+            waiting=row[8],
+            last_at=row[7],
+        )
+        for row in db.execute(_CONVERSATIONS, (limit,))
+    ]
+
+
+def messages(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[StoredMessage]:
+    """The newest messages of a conversation, oldest first."""
+    rows = db.execute(_MESSAGES, (conversation_key, limit)).fetchall()
+    return [read_stored(row[3:], read_conversation(row)) for row in reversed(rows)]
+
+
+def message(db: sqlite3.Connection, message_id: str) -> StoredMessage:
+    """One message. Raises NotFound."""
+    row = db.execute(_MESSAGE, (message_id,)).fetchone()
+    if row is None:
+        raise NotFound(
+            f"There is no message '{message_id}'.", fix="`postroom conversation show` lists a conversation's ids."
+        )
+    return read_stored(row[3:], read_conversation(row))
+
+
+def deliveries(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[Delivery]:
+    """The newest deliveries of a conversation, oldest first."""
+    rows = db.execute(_DELIVERIES, (conversation_key, limit)).fetchall()
+    return [read_delivery(row[3:], read_conversation(row)) for row in reversed(rows)]
+
+
+def depths(db: sqlite3.Connection) -> Depths:
+    """Counted from the indices of what is open; a turn queued to be tried again counts as its waiting messages."""
+    return Depths(*db.execute(_DEPTHS).fetchone())

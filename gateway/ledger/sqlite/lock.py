@@ -1,0 +1,34 @@
+"""One worker to a ledger: an operating-system lock beside the file, which no crash can leave behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.ledger.protocol import LedgerInUse
+
+
+@contextmanager
+def worker_lock(path: Path) -> Iterator[None]:
+    """Be the one worker on the ledger at `path`. Raises LedgerInUse where another process is."""
+    beside = path.with_name(f"{path.name}.lock")
+    beside.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(file, 32).decode("ascii", "replace").strip()
+            who = f"Process {holder}" if holder else "Another process"
+            raise LedgerInUse(
+                f"{who} already works on {path}.",
+                fix="Stop it first, or start this one with another POSTROOM_HOME. Commands work beside it as they are.",
+            ) from None
+        os.ftruncate(file, 0)
+        os.write(file, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(file)

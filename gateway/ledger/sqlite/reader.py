@@ -1,0 +1,57 @@
+"""Reads beside the writer: a few threads, a connection each, none of which can write or hold a write up."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from gateway.ledger.sqlite.schema import connect
+from gateway.ledger.sqlite.writer import unavailable
+
+T = TypeVar("T")
+
+THREADS = 2
+"""So that one long listing does not hold up the session a turn needs."""
+
+
+class Reader:
+    """Runs reading functions, each on one consistent state of the ledger."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ledger-read")
+        self._mine = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+
+    async def run(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        """The function's result. Raises what it raises, LedgerUnavailable where SQLite fails."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, read)
+
+    async def close(self) -> None:
+        """Let running reads end, then close every connection."""
+        await asyncio.to_thread(self._pool.shutdown)
+        for db in self._opened:
+            db.close()
+
+    def _read(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            db = self._connection()
+            db.execute("BEGIN")
+            try:
+                return read(db)
+            finally:
+                db.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            raise unavailable(error) from error
+
+    def _connection(self) -> sqlite3.Connection:
+        db: sqlite3.Connection | None = getattr(self._mine, "db", None)
+        if db is None:
+            db = self._mine.db = connect(self._path, writable=False)
+            self._opened.append(db)
+        return db
