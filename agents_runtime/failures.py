@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import aiohttp
 from pydantic_ai import exceptions as e
 
 from agents_runtime.run import ModelFailed
-
 
 
 class InputTooLong(ModelFailed):
@@ -42,7 +42,7 @@ _MEANINGS: tuple[tuple[type[Exception], bool, str, str], ...] = (
 def model_failed(name: str, error: Exception) -> ModelFailed | None:
     """The failure an error of pydantic_ai stands for, or None for an error that is none of a model's."""
     for kind, passing, what, fix in _MEANINGS:
-        if isinstance(error, kind):
+        if isinstance(error, kind) and not (kind is e.ModelTimeoutError and _unreachable(error)):
             failed = InputTooLong if kind is e.ModelContextWindowExceededError else ModelFailed
             return failed(f"The model {name} {what}{_status(error)}.", passing=passing, fix=fix)
     if isinstance(error, e.ModelHTTPError):
@@ -57,11 +57,21 @@ def all_failed(failures: Sequence[ModelFailed]) -> ModelFailed:
     """One failure for a whole list of models: passing as soon as one of them may answer later."""
     if len(failures) == 1:
         return failures[0]
-    return ModelFailed(
+    kind = InputTooLong if any(isinstance(f, InputTooLong) for f in failures) else ModelFailed
+    return kind(
         " ".join(f.message for f in failures),
         passing=any(f.passing for f in failures),
         fix=" ".join(dict.fromkeys(f.fix for f in failures if f.fix)),
     )
+
+
+def _unreachable(error: BaseException | None) -> bool:
+    """Whether a time-out is none: the openai client's aiohttp transport takes every broken connection for one."""
+    while error is not None:
+        if isinstance(error, aiohttp.ClientConnectionError):
+            return not isinstance(error, TimeoutError)
+        error = error.__cause__
+    return False
 
 
 def _status(error: Exception) -> str:

@@ -23,13 +23,18 @@ from pydantic_ai.messages import (
 
 UNREADABLE = "The stored history could not be read, so the conversation starts afresh."
 LEFT_OUT = "[What was said before this is no longer shown.]"
+_BOOKKEEPING = {"__all__": {"usage", "provider_url", "provider_details", "provider_response_id", "state"}}
+"""What a response says about itself: the run's record keeps what counts, and no provider asks for it again."""
+
 KEPT_RESULT = 500
 """Characters kept of a tool's result that is carried over."""
 
 
 def encode(messages: Sequence[ModelMessage]) -> bytes:
     """The messages as a session stores them; empty for none."""
-    return ModelMessagesTypeAdapter.dump_json(list(messages), exclude_none=True) if messages else b""
+    return (
+        ModelMessagesTypeAdapter.dump_json(list(messages), exclude=_BOOKKEEPING, exclude_none=True) if messages else b""
+    )
 
 
 def decode(history: bytes) -> tuple[list[ModelMessage], str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Literal, Protocol
+
+from pydantic_core import from_json
 
 from agents_runtime.manifest import IdleRollover
 
@@ -62,7 +63,7 @@ def estimated_tokens(history: bytes, enough: int = 0) -> int:
     if len(history) // 4 <= enough:
         return len(history) // 4
     try:
-        return _characters(json.loads(history)) // 4
+        return _characters(from_json(history)) // 4
     except ValueError:
         return len(history) // 4
 

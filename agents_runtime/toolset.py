@@ -94,11 +94,11 @@ class Toolset:
                 raise
             log.exception("tool_failed", tool=call.tool_name, agent=context.agent.id)
             result = f"Error: {call.tool_name} failed: {type(error).__name__}: {error}"
-        result = cut(result, RESULT_LIMIT)
+        # A file's undecodable bytes, or a name with them, can't go out as JSON.
+        result = cut(result.encode(errors="replace").decode(), RESULT_LIMIT)
         return CallOutcome(
-            ToolReturnPart(
-                call.tool_name, result, tool_call_id=call.tool_call_id, outcome="success" if ok else "failed"
-            ),
+            # Never marked as failed: some providers would get it as JSON instead of the plain "Error: …".
+            ToolReturnPart(call.tool_name, result, tool_call_id=call.tool_call_id),
             ToolCallRecord(
                 tool=call.tool_name,
                 arguments=_recorded(call),

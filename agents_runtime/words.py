@@ -17,9 +17,9 @@ STOP = frozenset(_STOP_WORDS.split())
 """Words that say nothing about what a question is about."""
 
 _VAGUE_WORDS = """
-bring come deal exist find free get give go happen hear help hi hello hey kind know let like long look make
-many mean much need now offer ok okay possible question really right say see sell show sort take tell thing
-time today tonight tomorrow try use want way work
+bring come deal exist find free get give go happen hear help hi hello hey home house kind know let like long
+look make many mean much need now offer ok okay place possible question really right say see sell show sort
+take tell thing time today tonight tomorrow try use want way work
 """
 VAGUE = frozenset(_VAGUE_WORDS.split())
 """Words that say little: a passage needs more than these to fit."""

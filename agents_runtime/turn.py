@@ -1,0 +1,89 @@
+"""One turn of one agent: its prompt, what was said before, the steps, and what comes out of them.
+
+Imports pydantic_ai, so it is imported only by what runs a model.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+
+from agents_runtime.failures import InputTooLong
+from agents_runtime.history import decode, encode, estimate, trim
+from agents_runtime.loop import Loop, Speaker
+from agents_runtime.prompt import Prompt, build_prompt, build_skill_prompt
+from agents_runtime.run import RunRequest, RunResult
+from agents_runtime.runner import ReadyAgent
+from agents_runtime.tools.grants import narrow
+from agents_runtime.tools.tool import ToolError
+from agents_runtime.toolset import Toolset
+from agents_runtime.user_turn import user_turn
+from channels.message import Button
+
+CONTINUE = Button(id="continue", label="Continue", value="continue")
+"""Under an answer that ran out of steps. Pressed, the next turn says "continue" and goes on from where it stopped."""
+
+TIGHT = 1_000
+"""Tokens of history shown to a model that could not read it whole."""
+
+TRIMMED = "The model could not read the whole conversation, so it was shown the last exchanges only."
+
+
+async def answer(request: RunRequest, ready: ReadyAgent) -> RunResult:
+    """Run the turn. Raises ModelFailed, and what the journal raises."""
+    prompt = build_prompt(request.agent, manner=request.manner, now=request.now)
+    before, note = decode(request.history)
+    notes = [note] if note else []
+    try:
+        return await _run(request, ready, prompt, before, notes)
+    except InputTooLong:
+        if not before:
+            raise
+        # A model with a small window would otherwise fail on every message until the session rolls over. Effects that
+        # already happened are in the journal.
+        return await _run(request, ready, prompt, trim(before, TIGHT), [*notes, TRIMMED])
+
+
+async def _run(
+    request: RunRequest, ready: ReadyAgent, prompt: Prompt, before: list[ModelMessage], notes: list[str]
+) -> RunResult:
+    said = ModelRequest(parts=[UserPromptPart(user_turn(request.messages))])
+    messages = [*before, said]
+    loop = Loop(request, ready.chain, partial(_sub_skill, request, ready), limit=request.agent.manifest.max_turns)
+    ending = await loop.converse(Speaker(prompt.text, ready.tools, request.agent.entry), messages)
+    steps = loop.steps
+    return RunResult(
+        outcome=ending.outcome,
+        text=ending.text,
+        history=encode(messages),
+        model=loop.model,
+        steps=steps,
+        buttons=(CONTINUE,) if ending.outcome == "step_limit" else (),
+        prompt_parts=(
+            *((name, tokens) for name, _text, tokens in prompt.parts),
+            ("tool schemas", ready.tools.tokens),
+            ("history", estimate(before)),
+            ("messages", estimate([said])),
+        ),
+        input_tokens=sum(step.input_tokens for step in steps),
+        output_tokens=sum(step.output_tokens for step in steps),
+        notes=(*notes, *loop.notes),
+    )
+
+
+def _sub_skill(request: RunRequest, ready: ReadyAgent, name: str, caller: Speaker) -> Speaker:
+    """The speaker for a sub-skill: its body as the prompt, the agent's tools as far as the skill narrows them."""
+    package = request.agent
+    callable_ones = [ref.id for ref in package.manifest.sub_skills] if caller.depth == 0 else caller.skill.sub_skills
+    skill = package.skills.get(name)
+    if skill is None or name not in callable_ones:
+        raise ToolError(
+            f"There is no sub-skill '{name}' here.",
+            fix=f"Choose one of: {', '.join(callable_ones)}." if callable_ones else "Do this step yourself.",
+        )
+    if name not in ready.skills:
+        allowed = skill.allowed_tools
+        ready.skills[name] = ready.tools if allowed is None else Toolset(narrow(ready.tools.tools, allowed))
+    prompt = build_skill_prompt(package, skill, manner=request.manner, now=request.now)
+    return Speaker(prompt.text, ready.skills[name], skill, caller.depth + 1)
