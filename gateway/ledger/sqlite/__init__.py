@@ -27,9 +27,9 @@ async def open_sqlite(
     it. Raises LedgerInUse, LedgerTooNew, or LedgerUnavailable where the file can't be opened.
     """
     with ExitStack() as stack:
-        if worker:
-            stack.enter_context(worker_lock(path))
         try:
+            if worker:
+                stack.enter_context(worker_lock(path))
             db = await asyncio.to_thread(_open, path, worker)
         except (sqlite3.Error, OSError) as error:
             raise unavailable(error) from error

@@ -13,6 +13,9 @@ from gateway.ledger.sqlite.lines import refresh_deliveries, refresh_turns
 PREVIEW = 120
 """Characters of a text that a listing shows."""
 
+TEXT_PARAMETERS = ("text", "caption", "body")
+"""Under which names the providers' calls carry what is said."""
+
 _LETTERS = """
 SELECT * FROM (
     SELECT t.id, 'turn', t.error, t.attempt, t.ended_at AS at, c.connection_id, c.chat_id, c.thread_id,
@@ -95,6 +98,8 @@ def _said(data: bytes) -> str:
 
 
 def _saying(data: bytes) -> str:
-    """The longest text among a call's parameters is what it says, on any channel."""
+    """What a call says, without its markup where it carries a plain form; its method where it says nothing."""
     call = Call.from_json(data)
-    return max((v for v in call.params.values() if isinstance(v, str)), key=len, default=call.method)[:PREVIEW]
+    params = call.params if call.plain is None else call.plain
+    said = (params.get(name) for name in TEXT_PARAMETERS)
+    return next((text for text in said if isinstance(text, str) and text), call.method)[:PREVIEW]

@@ -37,8 +37,8 @@ WHERE c.key = ? ORDER BY d.seq DESC LIMIT ?
 _DEPTHS = """
 SELECT
     (SELECT count(*) FROM messages WHERE state = 'waiting')
-        + (SELECT count(*) FROM turns t JOIN messages m ON m.turn_id = t.id AND m.state = 'claimed'
-           WHERE t.state IN ('queued', 'running') AND t.state = 'queued'),
+        + (SELECT coalesce(sum((SELECT count(*) FROM messages WHERE turn_id = turns.id AND state = 'claimed')), 0)
+           FROM turns WHERE state IN ('queued', 'running') AND state = 'queued'),
     (SELECT count(*) FROM turns WHERE state IN ('queued', 'running') AND state = 'running'),
     (SELECT count(*) FROM deliveries WHERE status IN ('pending', 'sending')),
     (SELECT count(*) FROM turns WHERE state = 'dead')

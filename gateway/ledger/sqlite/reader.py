@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gateway.ledger.sqlite.schema import connect
-from gateway.ledger.sqlite.writer import unavailable
+from gateway.ledger.sqlite.writer import is_trouble, unavailable
 
 T = TypeVar("T")
 
@@ -46,8 +46,10 @@ class Reader:
                 return read(db)
             finally:
                 db.execute("ROLLBACK")
-        except sqlite3.OperationalError as error:
-            raise unavailable(error) from error
+        except sqlite3.Error as error:
+            if is_trouble(error):
+                raise unavailable(error) from error
+            raise
 
     def _connection(self) -> sqlite3.Connection:
         db: sqlite3.Connection | None = getattr(self._mine, "db", None)

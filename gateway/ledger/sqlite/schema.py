@@ -91,7 +91,7 @@ def _version(db: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Single statements: `executescript` would commit between them."""
+    """Single statements, each ending its line: `executescript` would commit between them."""
     part = ""
     for line in script.splitlines(keepends=True):
         part += line

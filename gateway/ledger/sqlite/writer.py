@@ -140,13 +140,18 @@ class Writer:
                 raise _Undone(str(error)) from error
             self._db.execute("ROLLBACK TO job")
             self._db.execute("RELEASE job")
-            return job.fail(unavailable(error) if isinstance(error, sqlite3.OperationalError) else error)
+            return job.fail(unavailable(error) if is_trouble(error) else error)
         self._db.execute("RELEASE job")
         return tell
 
     def _read_data_version(self) -> int:
         version: int = self._db.execute("PRAGMA data_version").fetchone()[0]
         return version
+
+
+def is_trouble(error: BaseException) -> bool:
+    """Whether SQLite failed for a reason outside this program: the disk, a lock, the file."""
+    return isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError
 
 
 def unavailable(error: BaseException) -> LedgerUnavailable:

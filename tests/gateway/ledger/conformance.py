@@ -1,0 +1,44 @@
+"""What every ledger must do. A ledger's own test file subclasses this with a `store` fixture of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gateway.ledger.protocol import Ledger
+from tests.gateway.ledger.conformance_configuration import Connections, Routes, Versions
+from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, Sending
+from tests.gateway.ledger.conformance_letters import DeadLetters
+from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
+from tests.gateway.ledger.conformance_turns import Endings, Leases, Order, Retries, Waking
+from tests.gateway.ledger.support import Store
+
+
+class Conformance(
+    Messages,
+    Twins,
+    Holds,
+    Order,
+    Leases,
+    Endings,
+    Retries,
+    Waking,
+    Sending,
+    Doubt,
+    Reports,
+    Moves,
+    DeadLetters,
+    Connections,
+    Routes,
+    Versions,
+):
+    @pytest.fixture
+    def store(self) -> Store:
+        """The storage under test; each kind of ledger brings its own."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    async def ledger(self, store: Store) -> AsyncIterator[Ledger]:
+        async with store.open() as ledger:
+            yield ledger

@@ -1,0 +1,168 @@
+"""How the file's tables come to be, and that no query of the working day reads a whole table."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from gateway.ledger.protocol import LedgerInUse
+from gateway.ledger.sqlite import (
+    connections,
+    deliveries,
+    inbox,
+    letters,
+    lines,
+    listings,
+    moves,
+    open_sqlite,
+    routes,
+    sessions,
+    turns,
+)
+from gateway.ledger.sqlite.lock import worker_lock
+from gateway.ledger.sqlite.schema import LedgerTooNew, Step, connect, migrate, steps
+from tests.gateway.ledger.support import CHAT, message, states
+
+NEXT = Step(
+    steps()[-1].version + 1,
+    """
+    -- a comment; with a semicolon
+    ALTER TABLE messages ADD COLUMN note TEXT NOT NULL DEFAULT 'old; new';
+    CREATE TRIGGER noted AFTER INSERT ON messages
+    BEGIN
+        UPDATE messages SET note = 'noted' WHERE seq = new.seq;
+        UPDATE config SET version = version + 1;
+    END;
+    """,
+)
+BROKEN = Step(NEXT.version + 1, "CREATE TABLE half (n INTEGER);\nCREATE TABLE messages (n INTEGER);")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(connect(path, writable=True)) as db:
+        yield db
+
+
+def version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+class TestMigrations:
+    def test_they_are_numbered_without_a_gap(self) -> None:
+        assert [step.version for step in steps()] == list(range(1, len(steps()) + 1))
+
+    async def test_a_file_of_an_older_version_keeps_what_it_holds(self, path: Path, db: sqlite3.Connection) -> None:
+        async with open_sqlite(path, worker=True) as ledger:
+            await ledger.accept([message(1)])
+        migrate(db, nullcontext, [*steps(), NEXT])
+        assert version(db) == NEXT.version
+        assert db.execute("SELECT note FROM messages").fetchall() == [("old; new",)]
+        migrate(db, nullcontext, [*steps(), NEXT])
+
+    async def test_a_step_that_fails_leaves_the_version_before_it(self, path: Path, db: sqlite3.Connection) -> None:
+        async with open_sqlite(path, worker=True) as ledger:
+            await ledger.accept([message(1)])
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(db, nullcontext, [*steps(), NEXT, BROKEN])
+        assert version(db) == NEXT.version
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'half'").fetchone() == (0,)
+
+    async def test_a_file_of_a_newer_version_is_left_alone(self, path: Path, db: sqlite3.Connection) -> None:
+        migrate(db, nullcontext, [*steps(), NEXT])
+        with pytest.raises(LedgerTooNew) as error:
+            await open_sqlite(path, worker=True).__aenter__()
+        assert error.value.fix
+        assert version(db) == NEXT.version
+
+    def test_a_command_does_not_change_the_tables_of_a_running_worker(self, path: Path, db: sqlite3.Connection) -> None:
+        migrate(db, nullcontext, steps())
+        with worker_lock(path), pytest.raises(LedgerInUse):
+            migrate(db, lambda: worker_lock(path), [*steps(), NEXT])
+        assert version(db) == steps()[-1].version
+
+    def test_who_comes_second_finds_the_work_done(self, path: Path, db: sqlite3.Connection) -> None:
+        migrate(db, nullcontext, steps())
+
+        @contextmanager
+        def quicker() -> Iterator[None]:
+            with closing(connect(path, writable=True)) as other:
+                migrate(other, nullcontext, [*steps(), NEXT])
+            yield
+
+        migrate(db, quicker, [*steps(), NEXT])
+        assert version(db) == NEXT.version
+
+    async def test_a_command_can_be_the_first_to_open(self, path: Path) -> None:
+        async with open_sqlite(path, worker=False) as beside:
+            assert await beside.connections() == []
+        async with open_sqlite(path, worker=True) as ledger:
+            await ledger.accept([message(1)])
+            assert await states(ledger, CHAT) == [("text 1", "waiting", "")]
+
+
+QUERIES = {
+    f"{module.__name__.rsplit('.', 1)[1]}.{name}" + (f".{n}" if n else ""): sql
+    for module in (connections, deliveries, inbox, letters, lines, listings, moves, routes, sessions, turns)
+    for name, value in vars(module).items()
+    if name.startswith("_") and name.isupper()
+    for n, sql in enumerate([value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [])
+    if sql.lstrip().startswith(("SELECT", "UPDATE", "DELETE", "INSERT"))
+}
+
+READS_ALL = {
+    "connections._ALL": ["SCAN connections"],
+    "connections._NAMES": ["SCAN secrets"],
+    "routes._ALL": ["SCAN routes"],
+    "routes._VERSION": ["SCAN config"],
+    # rare enough
+    "moves._REPOINT.1": ["SCAN turns"],
+    # in the order of an index, up to a limit
+    "listings._CONVERSATIONS": ["SCAN c USING INDEX conversations_by_last"],
+    "routes._DEPLOYMENTS": ["SCAN deployments"],
+    "letters._LETTERS": [
+        "SCAN t USING INDEX turns_dead",
+        "SCAN (subquery-2)",
+        "USE TEMP B-TREE FOR ORDER BY",
+        "SCAN d USING INDEX deliveries_dead",
+        "SCAN (subquery-4)",
+        "USE TEMP B-TREE FOR ORDER BY",
+    ],
+    # an index that holds only what is open
+    "deliveries._SENDING": ["SCAN deliveries USING INDEX deliveries_open"],
+    "turns._VOID_LEASES": ["SCAN turns USING INDEX turns_open"],
+    "listings._DEPTHS": [
+        "SCAN CONSTANT ROW",
+        "SCAN messages USING INDEX messages_waiting",
+        "SCAN turns USING INDEX turns_open",
+        "SCAN turns USING INDEX turns_open",
+        "SCAN deliveries USING INDEX deliveries_open",
+        "SCAN turns USING INDEX turns_dead",
+        "SCAN deliveries USING INDEX deliveries_dead",
+    ],
+}
+"""The queries that may read a table or an index from end to end, or sort, and what of them."""
+
+
+class TestPlans:
+    def test_the_queries_are_found(self) -> None:
+        assert len(QUERIES) > 50
+        assert READS_ALL.keys() <= QUERIES.keys()
+
+    @pytest.mark.parametrize("name", QUERIES)
+    def test_no_other_query_reads_or_sorts_a_whole_table(self, db: sqlite3.Connection, name: str) -> None:
+        migrate(db, nullcontext, steps())
+        sql = QUERIES[name]
+        values = {"line": 1, "limit": 1} if ":line" in sql or ":limit" in sql else [1] * sql.count("?")
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+        costly = [step for step in plan if step.startswith("SCAN") or "TEMP B-TREE" in step]
+        assert costly == READS_ALL.get(name, [])
