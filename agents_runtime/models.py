@@ -86,7 +86,11 @@ class ModelCatalogue:
     def warm(self) -> None:
         """Import what the configured models need and make their clients. Slow once; call it in a thread."""
         with self._lock:
-            import agents_runtime.loop  # noqa: F401 - the runner's own heavy half
+            import agents_runtime.turn  # noqa: F401 - the runner's own heavy half
+            from agents_runtime.history import decode
+
+            # pydantic_ai builds the schema of its messages when it first reads some.
+            decode(b"[]")
 
             for spec in self._configured:
                 if spec != EXTRACTIVE:

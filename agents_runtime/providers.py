@@ -54,15 +54,17 @@ class Clients:
 
     def openai_chat(self, name: str) -> Model:
         """A model behind /chat/completions, at OpenAI or at a compatible server."""
-        from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
+        from openai import DefaultAioHttpClient, Timeout
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.profiles import ModelProfile
         from pydantic_ai.providers.openai import OpenAIProvider
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
         from pydantic_ai.settings import ModelSettings
 
+        from agents_runtime.chat_client import ChatClient
+
         if self._openai is None:
-            self._openai = AsyncOpenAI(
+            self._openai = ChatClient(
                 api_key=self.openai_key,
                 base_url=self.openai_url,
                 timeout=Timeout(self._seconds, connect=CONNECT_SECONDS),

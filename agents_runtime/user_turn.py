@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from channels.message import Attachment, InboundMessage
+from channels.message import Attachment, InboundMessage, Kind
+
+_NOTES: dict[Kind, str] = {"edit": "edited", "reaction": "reaction", "membership": "membership"}
 
 LONGEST_NAME = 64
 """Characters kept of a sender's name: it is the sender's own choice, and not a place for instructions."""
@@ -27,8 +29,8 @@ def question(text: str) -> str:
 
 def _line(message: InboundMessage) -> str:
     said = _said(message)
-    if message.kind == "edit":
-        said = f"[edited] {said}"
+    if message.kind in _NOTES:
+        said = f"[{_NOTES[message.kind]}] {said}".strip()
     lines = [said] if said else []
     lines += [_attachment(a) for a in message.attachments]
     text = "\n".join(lines) or f"[{message.kind}]"

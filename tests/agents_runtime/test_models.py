@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from openai.resources.chat import AsyncChat
 
 from agents_runtime.models import ModelCatalogue, ModelKeyMissing, ModelUnknown, parse_spec
 from agents_runtime.run import ModelFailed, RunResult
@@ -295,3 +296,23 @@ def test_warming_imports_only_the_provider_in_use() -> None:
     warm = "from agents_runtime.models import ModelCatalogue\nModelCatalogue({}, {{'OPENAI_API_KEY': 'k'}}).warm()"
     assert loaded(warm.format("[]")) == {"pydantic_ai"}
     assert loaded(warm.format("['openai-chat:x']")) == {"pydantic_ai", "openai"}
+
+
+async def test_the_quick_client_sends_what_the_original_would() -> None:
+    agent = package("Open nine to six.", allowed_tools=("read",))
+    script = [Reply("Looking.", calls=(("read", {"text": "é"}),)), "Nine."] * 2
+    async with ScriptedModel(script) as provider:
+        for quick in (True, False):
+            models = ModelCatalogue(["openai-chat:small"], provider.env)
+            (named,) = await asyncio.to_thread(models.chain, agent)
+            if not quick:
+                client = named.model.client  # type: ignore[attr-defined]
+                client.chat = AsyncChat(client)
+            await Runner(models, tools(tool("read"))).run(request(agent, "when?"))
+            await models.close()
+
+    quick_one, quick_two, plain_one, plain_two = (
+        json.dumps(asked.body, sort_keys=True).replace("call_3_0", "call_1_0") for asked in provider.requests
+    )
+    assert quick_one == plain_one
+    assert quick_two == plain_two

@@ -102,6 +102,7 @@ async def test_commands_buttons_edits_and_attachments_are_text() -> None:
             message("/start@shop_bot now", kind="command", command=Command("start", "now")),
             message("", kind="action", action=Action("continue", "continue")),
             message("at five", kind="edit"),
+            message("👍", kind="reaction"),
             message("look", attachments=(photo, voice)),
         )
     )
@@ -110,6 +111,7 @@ async def test_commands_buttons_edits_and_attachments_are_text() -> None:
         "/start now",
         "continue",
         "[edited] at five",
+        "[reaction] 👍",
         "look",
         "[image door.jpg, image/jpeg, 120 kB: inbox/door.jpg]",
         "[voice, audio/ogg: not fetched]",
