@@ -122,11 +122,13 @@ async def test_an_answer_that_is_none_is_a_failure(spec: str, finish: str, passi
 
 
 async def test_a_model_that_takes_too_long_is_a_passing_failure() -> None:
-    async with asking(["openai-chat:small"], lambda _asked: Reply(delay=30), seconds=0.2) as (_provider, ask):
+    slow = asking(["openai-chat:small"], lambda _asked: Reply(delay=30), retries=2, seconds=0.2)
+    async with slow as (provider, ask):
         with pytest.raises(ModelFailed, match="did not answer in time") as failed:
             await ask("hello")
 
     assert failed.value.passing
+    assert len(provider.requests) == 1, "the time is for the request with its retries, not for each try"
 
 
 async def test_nobody_listening_is_a_passing_failure() -> None:
