@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agents_runtime.models import NamedModel
 from agents_runtime.package import AgentPackage
+from agents_runtime.prompt import Prompt
 from agents_runtime.run import RunRequest, RunResult
 from agents_runtime.tools.grants import grants_for
 from agents_runtime.tools.tool import AnyTool
@@ -35,11 +36,16 @@ class Models(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadyAgent:
-    """What stays the same from run to run of one revision of an agent. `skills` keeps the tools of its sub-skills."""
+    """What stays the same from run to run of one revision of an agent.
+
+    `granted` are all its tools; `toolsets` keeps what each of its skills may use of them, by skill, and `prompts` the
+    prompts of the day.
+    """
 
     chain: tuple[NamedModel, ...]
-    tools: Toolset
-    skills: dict[str, Toolset] = field(default_factory=dict[str, "Toolset"])
+    granted: Mapping[str, AnyTool]
+    toolsets: dict[str, Toolset] = field(default_factory=dict[str, "Toolset"])
+    prompts: dict[tuple[str, ...], Prompt] = field(default_factory=dict[tuple[str, ...], Prompt])
 
 
 class Runner:
@@ -70,6 +76,6 @@ class Runner:
         return await answer(request, ready)
 
     def _prepare(self, package: AgentPackage) -> ReadyAgent:
-        from agents_runtime.toolset import Toolset
+        import agents_runtime.turn  # noqa: F401 - slow the first time, and this is a thread
 
-        return ReadyAgent(self._models.chain(package), Toolset(grants_for(package, self._tools)))
+        return ReadyAgent(self._models.chain(package), grants_for(package, self._tools))

@@ -20,6 +20,7 @@ from pydantic_core import from_json, to_json
 
 from agents_runtime.effects import Effects
 from agents_runtime.run import ModelFailed, ToolCallRecord
+from agents_runtime.tokens import estimate_tokens
 from agents_runtime.tools.tool import AnyTool, ToolContext, ToolError
 
 log = structlog.get_logger()
@@ -53,11 +54,6 @@ class Toolset:
         self._tools = dict(tools)
         self._by_call = {_wire_name(name): tool for name, tool in tools.items()} | self._tools
 
-    @property
-    def tools(self) -> Mapping[str, AnyTool]:
-        """The tools by their own names."""
-        return self._tools
-
     @cached_property
     def definitions(self) -> list[ToolDefinition]:
         """What the model is told about the tools."""
@@ -65,8 +61,9 @@ class Toolset:
 
     @cached_property
     def tokens(self) -> int:
-        """About how many tokens the model reads about the tools: their schemas' characters by four."""
-        return len(to_json([(d.name, d.description, d.parameters_json_schema) for d in self.definitions])) // 4
+        """About how many tokens the model reads about the tools."""
+        told = to_json([(d.name, d.description, d.parameters_json_schema) for d in self.definitions])
+        return estimate_tokens(told.decode())
 
     async def call_all(
         self, calls: Sequence[ToolCallPart], context: ToolContext, effects: Effects

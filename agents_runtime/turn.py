@@ -15,6 +15,7 @@ from agents_runtime.loop import Loop, Speaker
 from agents_runtime.prompt import Prompt, build_prompt, build_skill_prompt
 from agents_runtime.run import RunRequest, RunResult
 from agents_runtime.runner import ReadyAgent
+from agents_runtime.skill import Skill
 from agents_runtime.tools.grants import narrow
 from agents_runtime.tools.tool import ToolError
 from agents_runtime.toolset import Toolset
@@ -27,31 +28,33 @@ CONTINUE = Button(id="continue", label="Continue", value="continue")
 TIGHT = 1_000
 """Tokens of history shown to a model that could not read it whole."""
 
+PROMPTS = 64
+"""Prompts kept of one agent: its skills by the channels it is on, for a day or two."""
+
 TRIMMED = "The model could not read the whole conversation, so it was shown the last exchanges only."
 
 
 async def answer(request: RunRequest, ready: ReadyAgent) -> RunResult:
     """Run the turn. Raises ModelFailed, and what the journal raises."""
-    prompt = build_prompt(request.agent, manner=request.manner, now=request.now)
     before, note = decode(request.history)
     notes = [note] if note else []
     try:
-        return await _run(request, ready, prompt, before, notes)
+        return await _run(request, ready, before, notes)
     except InputTooLong:
         if not before:
             raise
         # A model with a small window would otherwise fail on every message until the session rolls over. Effects that
         # already happened are in the journal.
-        return await _run(request, ready, prompt, trim(before, TIGHT), [*notes, TRIMMED])
+        return await _run(request, ready, trim(before, TIGHT), [*notes, TRIMMED])
 
 
-async def _run(
-    request: RunRequest, ready: ReadyAgent, prompt: Prompt, before: list[ModelMessage], notes: list[str]
-) -> RunResult:
+async def _run(request: RunRequest, ready: ReadyAgent, before: list[ModelMessage], notes: list[str]) -> RunResult:
     said = ModelRequest(parts=[UserPromptPart(user_turn(request.messages))])
     messages = [*before, said]
+    entry = request.agent.entry
+    prompt, tools = _prompt(request, ready, entry), _tools(ready, entry)
     loop = Loop(request, ready.chain, partial(_sub_skill, request, ready), limit=request.agent.manifest.max_turns)
-    ending = await loop.converse(Speaker(prompt.text, ready.tools, request.agent.entry), messages)
+    ending = await loop.converse(Speaker(prompt.text, tools, entry), messages)
     steps = loop.steps
     return RunResult(
         outcome=ending.outcome,
@@ -61,8 +64,8 @@ async def _run(
         steps=steps,
         buttons=(CONTINUE,) if ending.outcome == "step_limit" else (),
         prompt_parts=(
-            *((name, tokens) for name, _text, tokens in prompt.parts),
-            ("tool schemas", ready.tools.tokens),
+            *((part.name, part.tokens) for part in prompt.parts),
+            ("tool schemas", tools.tokens),
             ("history", estimate(before)),
             ("messages", estimate([said])),
         ),
@@ -75,15 +78,35 @@ async def _run(
 def _sub_skill(request: RunRequest, ready: ReadyAgent, name: str, caller: Speaker) -> Speaker:
     """The speaker for a sub-skill: its body as the prompt, the agent's tools as far as the skill narrows them."""
     package = request.agent
-    callable_ones = [ref.id for ref in package.manifest.sub_skills] if caller.depth == 0 else caller.skill.sub_skills
-    skill = package.skills.get(name)
-    if skill is None or name not in callable_ones:
+    named = caller.skill.sub_skills if caller.depth else [ref.id for ref in package.manifest.sub_skills]
+    there = [skill for skill in named if skill in package.skills]
+    if name not in there:
         raise ToolError(
             f"There is no sub-skill '{name}' here.",
-            fix=f"Choose one of: {', '.join(callable_ones)}." if callable_ones else "Do this step yourself.",
+            fix=f"Choose one of: {', '.join(there)}." if there else "Do this step yourself.",
         )
-    if name not in ready.skills:
+    skill = package.skills[name]
+    return Speaker(_prompt(request, ready, skill).text, _tools(ready, skill), skill, caller.depth + 1)
+
+
+def _tools(ready: ReadyAgent, skill: Skill) -> Toolset:
+    """What a skill may use of the agent's tools."""
+    if skill.name not in ready.toolsets:
         allowed = skill.allowed_tools
-        ready.skills[name] = ready.tools if allowed is None else Toolset(narrow(ready.tools.tools, allowed))
-    prompt = build_skill_prompt(package, skill, manner=request.manner, now=request.now)
-    return Speaker(prompt.text, ready.skills[name], skill, caller.depth + 1)
+        ready.toolsets[skill.name] = Toolset(ready.granted if allowed is None else narrow(ready.granted, allowed))
+    return ready.toolsets[skill.name]
+
+
+def _prompt(request: RunRequest, ready: ReadyAgent, skill: Skill) -> Prompt:
+    """A skill's prompt: the same all day on one channel, so it is made once."""
+    package, manner, now = request.agent, request.manner, request.now
+    key = (skill.name, manner, f"{now:%Y-%m-%d %Z}")
+    if key not in ready.prompts:
+        if len(ready.prompts) >= PROMPTS:
+            ready.prompts.clear()
+        ready.prompts[key] = (
+            build_prompt(package, manner=manner, now=now)
+            if skill is package.entry
+            else build_skill_prompt(package, skill, manner=manner, now=now)
+        )
+    return ready.prompts[key]

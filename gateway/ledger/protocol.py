@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from channels.adapter import Call, Receipt
 from channels.errors import PostroomError
 from channels.message import ChatKind, Conversation, InboundMessage, StatusUpdate
+from routes.change import RouteChange as RouteChange
 from routes.connection import Connection
 from routes.route import Route
 
@@ -201,16 +202,6 @@ class Deployment:
     action: str
     before: tuple[Route, ...]
     after: tuple[Route, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RouteChange:
-    """What a deploy wants written: routes to insert or replace by id, and route ids to remove."""
-
-    put: tuple[Route, ...]
-    action: str
-    by: str = "owner"
-    remove: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,42 @@
+"""The two JSON files beside a SKILL.md: which sub-skills it may run, and cases to rehearse it with."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from agents_runtime.manifest import SubSkillRef
+
+
+class _Camel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class SubSkills(_Camel):
+    """`sub-skills.json`."""
+
+    sub_skills: tuple[SubSkillRef, ...] = ()
+
+
+class Expectation(_Camel):
+    """What an answer must be like. Every field that is given must hold."""
+
+    contains: tuple[str, ...] = ()
+    matches: tuple[str, ...] = ()
+    tool_called: str | None = None
+    state_file_changed: str | None = None
+    max_steps: int | None = Field(default=None, gt=0)
+
+
+class Case(_Camel):
+    """One thing to say to the agent, and what is expected of the answer."""
+
+    name: str = Field(min_length=1)
+    input: str = Field(min_length=1)
+    expect: Expectation = Expectation()
+
+
+class Benchmarks(_Camel):
+    """`benchmarks.json`."""
+
+    cases: tuple[Case, ...] = ()

@@ -1,0 +1,65 @@
+"""What an agent is granted: names and families, and what happens when nobody provides one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agents_runtime.package import AgentPackage
+from agents_runtime.tools.tool import AnyTool
+from channels.errors import PostroomError
+
+
+class AgentHeldBack(PostroomError):
+    """A tool that the agent needs is not provided. `missing` are the grants that nobody provides."""
+
+    code = "agent_held_back"
+
+    def __init__(self, message: str, *, missing: tuple[str, ...], fix: str) -> None:
+        super().__init__(message, fix=fix)
+        self.missing = missing
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """The tools granted, by name, and the required grants that nobody provides."""
+
+    tools: dict[str, AnyTool]
+    missing: tuple[str, ...]
+
+
+def resolve_grants(allowed: Sequence[str], provided: Mapping[str, AnyTool]) -> Grants:
+    """Resolve each grant: a name (`read`), a family (`reminder.*`), or either with `?`: skipped if nobody has it."""
+    tools: dict[str, AnyTool] = {}
+    missing: list[str] = []
+    for grant in allowed:
+        wanted = grant.removesuffix("?")
+        found = {name: tool for name, tool in provided.items() if _covers(wanted, name)}
+        tools |= found
+        if not found and not grant.endswith("?"):
+            missing.append(grant)
+    return Grants(tools, tuple(missing))
+
+
+def grants_for(package: AgentPackage, provided: Mapping[str, AnyTool]) -> dict[str, AnyTool]:
+    """The tools of a package. Raises AgentHeldBack where a required grant is provided by nobody."""
+    grants = resolve_grants(package.manifest.allowed_tools, provided)
+    if grants.missing:
+        near = difflib.get_close_matches(grants.missing[0], provided, 1)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Provided are: {', '.join(sorted(provided))}."
+        raise AgentHeldBack(
+            f"Agent '{package.id}' needs {', '.join(grants.missing)}, and nobody provides it.",
+            missing=grants.missing,
+            fix=f"{hint} A grant that ends with ? is skipped instead.",
+        )
+    return grants.tools
+
+
+def narrow(tools: Mapping[str, AnyTool], allowed: Sequence[str]) -> dict[str, AnyTool]:
+    """The tools that a skill's `allowed-tools` leaves of those granted; it can't add any."""
+    return {name: tool for name, tool in tools.items() if any(_covers(a.removesuffix("?"), name) for a in allowed)}
+
+
+def _covers(wanted: str, name: str) -> bool:
+    return name.startswith(wanted[:-1]) and name != wanted[:-1] if wanted.endswith(".*") else name == wanted

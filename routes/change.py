@@ -1,0 +1,17 @@
+"""A change of routes, as a deploy decides it and the ledger writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from routes.route import Route
+
+
+@dataclass(frozen=True, slots=True)
+class RouteChange:
+    """What a deploy wants written: routes to insert or replace by id, and route ids to remove."""
+
+    put: tuple[Route, ...]
+    action: str
+    by: str = "owner"
+    remove: frozenset[str] = frozenset()
