@@ -15,6 +15,8 @@ from openai.resources.chat import AsyncChat
 from agents_runtime.models import ModelCatalogue, ModelKeyMissing, ModelUnknown, parse_spec
 from agents_runtime.run import ModelFailed, RunResult
 from agents_runtime.runner import Runner
+from agents_runtime.tokens import estimate_tokens
+from agents_runtime.tools import BUILT_IN
 from tests.support.runs import package, request, skill, tool, tools
 from tests.support.scripted_model import SECRET, Reply, Script, ScriptedModel
 
@@ -60,18 +62,21 @@ async def test_broken_arguments_go_back_to_the_model() -> None:
     assert provider.requests[1].last.startswith("Error: wrong arguments for read: Invalid JSON")
 
 
-async def test_a_three_tool_agents_request_stays_under_two_thousand_tokens() -> None:
-    body = "\n".join(f"## Topic {n}\n\nWhat there is to know about it, in a sentence or two." for n in range(10))
+@pytest.mark.parametrize("spec", BOTH)
+async def test_a_three_tool_agents_request_stays_under_two_thousand_tokens(spec: str) -> None:
+    body = "\n\n".join(f"## Topic {n}\n\nWhat there is to know about it, in a sentence or two." for n in range(20))
     agent = package(body, allowed_tools=("execute_skill", "read", "write_file"), skills=[skill("returns", "Take it.")])
     async with ScriptedModel(["Hello."]) as provider:
-        models = ModelCatalogue(["openai-chat:small"], provider.env)
-        three = tools(tool("execute_skill"), tool("read"), tool("write_file"))
-        result = await Runner(models, three).run(request(agent, "hello"))
+        models = ModelCatalogue([spec], provider.env)
+        result = await Runner(models, BUILT_IN).run(request(agent, "hello"))
         await models.close()
 
-    assert len(provider.requests[0].tools) == 3
-    assert provider.requests[0].size / 4 < 2_000
-    assert sum(tokens for _name, tokens in result.prompt_parts) < 2_000
+    sent = provider.requests[0]
+    assert sent.tools == ["execute_skill", "read", "write_file"]
+    whole = estimate_tokens(json.dumps(sent.body, ensure_ascii=False))
+    assert whole - estimate_tokens(body) < 900, "what Postroom adds to a skill"
+    assert whole < 2_000
+    assert sum(tokens for _name, tokens in result.prompt_parts) < whole
 
 
 @pytest.mark.parametrize("spec", BOTH)

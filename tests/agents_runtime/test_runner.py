@@ -10,10 +10,10 @@ import pytest
 from agents_runtime.run import ModelFailed
 from agents_runtime.runner import Runner
 from agents_runtime.tools.grants import AgentHeldBack
+from agents_runtime.tools.skills import EXECUTE_SKILL
 from agents_runtime.tools.tool import ToolError
 from channels.message import Action, Attachment, Command, Sender
 from tests.support.runs import (
-    EXECUTE_SKILL,
     FunctionModels,
     MemoryJournal,
     calls,
@@ -303,7 +303,7 @@ async def test_a_lost_turn_ends_the_run(inside_a_skill: bool) -> None:
     journal = MemoryJournal()
     journal.lost = LeaseGone()
     write = calls(("write_file", {"text": "a"}))
-    script = [calls(("execute_skill", {"skill": "note"})), write] if inside_a_skill else [write]
+    script = [calls(("execute_skill", {"name": "note", "input": "go"})), write] if inside_a_skill else [write]
     agent = package(allowed_tools=("execute_skill", "write_file"), skills=[skill("note", "Write it down.")])
     provided = tools(EXECUTE_SKILL, tool("write_file", side_effect=True))
     with pytest.raises(LeaseGone):
@@ -340,7 +340,7 @@ async def test_a_sub_skill_runs_with_its_own_prompt_and_narrowed_tools() -> None
     returns = skill("returns", "Check the receipt first.", allowed_tools=("read",))
     agent = package("Use returns.", allowed_tools=("execute_skill", "read", "write_file"), skills=[returns])
     models = FunctionModels(
-        calls(("execute_skill", {"skill": "returns", "input": "a cracked cup"})),
+        calls(("execute_skill", {"name": "returns", "input": "a cracked cup"})),
         calls(("write_file", {"text": "x"})),
         calls(("read", {"text": "receipts"})),
         "It can be returned.",
@@ -364,9 +364,27 @@ async def test_a_sub_skill_runs_with_its_own_prompt_and_narrowed_tools() -> None
     assert b"receipts" not in result.history, "what a sub-skill did stays in its own run"
 
 
+async def test_the_entry_skill_narrows_itself_and_not_its_sub_skills() -> None:
+    agent = package(
+        allowed_tools=("execute_skill", "read"),
+        entry_tools=("execute_skill", "write_file"),
+        skills=[skill("dig", "Dig.")],
+    )
+    models = FunctionModels(calls(("execute_skill", {"name": "dig", "input": "go"})), "dug", "Done.")
+    await Runner(models, tools(EXECUTE_SKILL, tool("read"), tool("write_file"))).run(request(agent))
+
+    assert [[t.name for t in info.function_tools] for info in models.infos] == [
+        ["execute_skill"],
+        ["execute_skill", "read"],
+        ["execute_skill"],
+    ]
+
+
 async def test_sub_skills_spend_the_same_steps() -> None:
     agent = package(allowed_tools=("execute_skill", "read"), max_turns=10, skills=[skill("dig", "Dig.")])
-    models = FunctionModels(calls(("execute_skill", {"skill": "dig"})), *[calls(("read", {"text": "x"}))] * 9)
+    models = FunctionModels(
+        calls(("execute_skill", {"name": "dig", "input": "go"})), *[calls(("read", {"text": "x"}))] * 9
+    )
     result = await Runner(models, tools(EXECUTE_SKILL, tool("read"))).run(request(agent))
 
     assert (result.outcome, result.text, len(result.steps)) == ("step_limit", "Stopped after 10 steps.", 10)
@@ -375,7 +393,7 @@ async def test_sub_skills_spend_the_same_steps() -> None:
 
 async def test_a_skill_that_is_not_there_is_told_to_the_model() -> None:
     agent = package(allowed_tools=("execute_skill",), skills=[skill("returns", "…")])
-    models = FunctionModels(calls(("execute_skill", {"skill": "desk"})), "ok")
+    models = FunctionModels(calls(("execute_skill", {"name": "desk", "input": "go"})), "ok")
     await Runner(models, tools(EXECUTE_SKILL)).run(request(agent))
 
     assert models.results(1) == ["Error: There is no sub-skill 'desk' here. Choose one of: returns."]
@@ -384,7 +402,7 @@ async def test_a_skill_that_is_not_there_is_told_to_the_model() -> None:
 async def test_sub_skills_run_at_most_three_deep() -> None:
     loop = replace(skill("loop", "Call yourself."), sub_skills=("loop",))
     agent = package(allowed_tools=("execute_skill",), skills=[loop])
-    models = FunctionModels(*[calls(("execute_skill", {"skill": "loop"}))] * 4, "4", "3", "2", "1")
+    models = FunctionModels(*[calls(("execute_skill", {"name": "loop", "input": "go"}))] * 4, "4", "3", "2", "1")
     result = await Runner(models, tools(EXECUTE_SKILL)).run(request(agent))
 
     assert models.results(4) == ["Error: Sub-skills may run at most 3 deep. Do this step yourself."]

@@ -62,20 +62,17 @@ def tools(*given: AnyTool) -> dict[str, AnyTool]:
     return {t.name: t for t in given}
 
 
-class SkillInput(BaseModel):
-    skill: str
-    input: str = ""
+def package(
+    body: str = "Answer briefly.",
+    *,
+    skills: Sequence[Skill] = (),
+    entry_tools: tuple[str, ...] | None = None,
+    **manifest: Any,
+) -> AgentPackage:
+    """A production agent `shop` whose entry skill has this body; `skills` are its sub-skills.
 
-
-async def _execute(context: ToolContext, arguments: SkillInput) -> str:
-    return await context.run_skill(arguments.skill, arguments.input)
-
-
-EXECUTE_SKILL: AnyTool = Tool("execute_skill", "Run a sub-skill.", SkillInput, _execute)
-
-
-def package(body: str = "Answer briefly.", *, skills: Sequence[Skill] = (), **manifest: Any) -> AgentPackage:
-    """A production agent `shop` whose entry skill has this body; `skills` are its sub-skills."""
+    `entry_tools` are the entry skill's own allowed-tools; everything else goes into the manifest.
+    """
     fields = {
         "id": "shop",
         "label": "Corner shop",
@@ -85,7 +82,7 @@ def package(body: str = "Answer briefly.", *, skills: Sequence[Skill] = (), **ma
         "sub_skills": tuple(SubSkillRef(id=s.name, description=s.description) for s in skills),
         **manifest,
     }
-    entry = Skill("desk", "The desk.", body, Path("/nowhere/skills/desk"))
+    entry = Skill("desk", "The desk.", body, Path("/nowhere/skills/desk"), entry_tools)
     every = {"desk": entry, **{s.name: s for s in skills}}
     return AgentPackage(Manifest(schema_version=1, **fields), Path("/nowhere"), "user", every, revision=f"{hash(body)}")
 
