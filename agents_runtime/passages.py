@@ -16,7 +16,17 @@ from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 
-from agents_runtime.words import QUESTIONS, SYNONYMS, alike, asked_for, misspelt, vague, words
+from agents_runtime.words import (
+    QUESTIONS,
+    SYNONYMS,
+    alike,
+    asked_for,
+    misspelt,
+    question_words,
+    shown,
+    vague,
+    words,
+)
 
 LONGEST_SECTION = 700
 """Characters up to which a section is given whole: what stands together is meant together."""
@@ -127,9 +137,9 @@ class Passages:
             Concept(VAGUE_WEIGHT if vague(word) else 1.0, {word: 1.0} | dict.fromkeys(alike(word), ALIKE_SHARE))
             for word in dict.fromkeys(self._spelt(word) for word in words(question))
         ]
-        intents = asked_for(question)
+        intents = dict.fromkeys(asked_for(question), 1.0) | dict.fromkeys(question_words(question), ALIKE_SHARE)
         if intents:
-            concepts.append(Concept(INTENT_WEIGHT, dict.fromkeys(intents, 1.0)))
+            concepts.append(Concept(INTENT_WEIGHT, intents))
         return concepts
 
     def _spelt(self, word: str) -> str:
@@ -140,7 +150,7 @@ class Passages:
 
 
 def _count(passage: Passage) -> Counter[str]:
-    count = Counter(words(passage.text))
+    count = Counter([*words(passage.text), *shown(passage.text)])
     for heading in passage.headings:
         for word in words(heading, keep=QUESTIONS):
             count[word] += HEADING_WEIGHT

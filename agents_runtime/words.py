@@ -7,19 +7,19 @@ import unicodedata
 from functools import lru_cache
 
 _STOP_WORDS = """
-a about all also am an and any are aren as at be been being but by can cannot could did didn do does doesn
-doing don for from had has have he her here hers him his how i if in into is isn it its just ll me mine my no
-nor not of off on one or our ours out own please re s shall she should so some such t than that the their
-theirs them then there these they this those to too up us ve was we were what whats when where which while who
-whom whose why will with would you your yours
+a about all also am an and any are aren as at be been being but by can cannot could couldn did didn do does
+doesn doing don for from had hadn has hasn have haven he her here hers him his how i if in into is isn it its
+just ll me mine my no nor not of off on one or our ours out own please re s shall she should shouldn so some
+such t than that the their theirs them then there these they this those to too up us ve was wasn we were weren
+what whats when where which while who whom whose why will with won would wouldn you your yours
 """
 STOP = frozenset(_STOP_WORDS.split())
 """Words that say nothing about what a question is about."""
 
 _VAGUE_WORDS = """
-bring come deal exist find free get give go happen hear help hi hello hey home house kind know let like long
-look make many mean much need now offer ok okay place possible question really right say see sell show sort
-take tell thing time today tonight tomorrow try use want way work
+anyone anything bring come deal exist find free get give go happen hear hello help hey hi home house kind know
+let like long look make many mean much need now offer ok okay place possible question really right say see
+sell show somebody someone something sort take tell thing time today tomorrow tonight try use want way work
 """
 VAGUE = frozenset(_VAGUE_WORDS.split())
 """Words that say little: a passage needs more than these to fit."""
@@ -31,12 +31,18 @@ LONG = 5
 """Letters from which on a slip of the keyboard is looked through; shorter words are too much alike."""
 
 _INTENTS: tuple[tuple[str, str], ...] = (
-    (r"\bwhen\b|\bwhat time\b", "when hour open time schedule date"),
-    (r"\bwhere\b|\bfind (you|us)\b|\bget (to you|there|here)\b", "where address location direction"),
+    (r"\bwhen\b|\bwhat time\b", "hour open time schedule date"),
+    (r"\bwhere\b|\bfind (you|us)\b|\bget (to you|there|here)\b", "address location direction"),
     (r"\bhow much\b", "price cost fee"),
     (r"\bhow long\b", "time duration day week"),
 )
 """What a question word asks for: patterns, and the words that a passage about it uses."""
+
+_SHOWN: tuple[tuple[str, str], ...] = (
+    ("email", r"[\w.+-]+@[\w-]+\.\w"),
+    ("phone", r"(?<![\w.])\+?\(?\d(?:[ /()-]?\d){6,}(?![\w.])"),
+    ("price", r"[€$£¥]\s?\d|\d\s?(?:[€$£¥]|(?:eur|usd|gbp|chf)\b)"),
+)
 
 _ALIKE: tuple[str, ...] = (
     "hour open opening close closed closing schedule timetable",
@@ -46,9 +52,7 @@ _ALIKE: tuple[str, ...] = (
     "delivery deliver shipping ship dispatch",
     "pay payment card cash invoice",
     "book booking reserve reservation appointment",
-    "phone telephone call number",
-    "email mail e-mail",
-    "contact reach",
+    "contact reach phone telephone call number email mail talk speak person human",
     "park parking",
     "cancel cancellation",
     "wifi wi-fi internet",
@@ -84,6 +88,16 @@ def asked_for(question: str) -> frozenset[str]:
     """What the question words ask for, stemmed: `when` asks for hours and dates."""
     text = fold(question)
     return frozenset(stem(w) for pattern, found in _INTENTS if re.search(pattern, text) for w in found.split())
+
+
+def question_words(question: str) -> frozenset[str]:
+    """The question words themselves, stemmed: a heading may use them too ("Where we are")."""
+    return frozenset(stem(word) for word in _split(question) if word in QUESTIONS)
+
+
+def shown(text: str) -> list[str]:
+    """What a text shows without saying the word, stemmed: an address of email, a telephone number, a price."""
+    return [stem(word) for word, pattern in _SHOWN if re.search(pattern, text)]
 
 
 def alike(word: str) -> frozenset[str]:

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents_runtime.extractive import NOTHING, ExtractiveModel
+from agents_runtime.loader import load_package
 from agents_runtime.models import ModelCatalogue
+from agents_runtime.registry import bundled_root
 from agents_runtime.runner import Runner
 from channels.message import Attachment
 from tests.support.runs import message, package, request, skill
@@ -159,6 +161,27 @@ def test_a_long_section_is_given_by_paragraph_and_a_long_list_by_item() -> None:
 
 def test_an_agent_without_a_word_to_say_says_so() -> None:
     assert ExtractiveModel(package("")).answer("when are you open?") == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("when are you open?", "We are open Monday to Friday from 9:00 to 18:00"),
+        ("and on saturdays?", "We are open Monday to Friday from 9:00 to 18:00"),
+        ("where are you?", "You find us at 12 Harbour Street"),
+        ("do you have parking", "You find us at 12 Harbour Street"),
+        ("what's your phone number", "To talk to a person, call"),
+        ("can I speak to a human", "To talk to a person, call"),
+        ("where is my order", "Your order confirmation has a tracking link."),
+        ("i want a refund", "You can bring anything back within 30 days"),
+        ("hello", "Hello! This is the front desk."),
+        ("tell me a joke", NOTHING),
+    ],
+)
+def test_the_bundled_front_desk_answers_the_everyday_questions(question: str, answer: str) -> None:
+    front_desk = ExtractiveModel(load_package(bundled_root() / "front-desk", "bundled"))
+
+    assert front_desk.answer(question).startswith(answer)
 
 
 @given(st.text(max_size=200))
