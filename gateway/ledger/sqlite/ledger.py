@@ -88,8 +88,8 @@ class SqliteLedger:
 
     async def close(self) -> None:
         """Commit what is queued and close the file. Leases are left to whoever comes next."""
-        await self._writer.close()
         await self._reader.close()
+        await self._writer.close()  # last, so that it folds the write-ahead log into the file
 
     # -- messages and turns
 

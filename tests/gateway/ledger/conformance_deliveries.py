@@ -284,6 +284,15 @@ class Moves:
         summary = next(c for c in await ledger.conversations() if c.conversation == self.NEW)
         assert summary.messages == 3
 
+    async def test_what_waits_goes_on_where_nothing_waited(self, ledger: Ledger) -> None:
+        await ledger.accept([message(1, self.NEW)])
+        await answer(ledger)
+        await ledger.accept([message(2)])
+        await ledger.say(CHAT, [piece("a")])
+        await ledger.move("shop", "c1", "-100")
+        assert (await claim_one(ledger)).conversation == self.NEW
+        assert (await due_one(ledger)).conversation == self.NEW
+
     async def test_turns_that_ran_in_both_chats_end_before_the_next_begins(self, ledger: Ledger, store: Store) -> None:
         await ledger.accept([message(1), message(2, self.NEW)])
         old, new = await claim(ledger)
@@ -296,6 +305,27 @@ class Moves:
         assert (taken.id, taken.epoch > max(old.epoch, new.epoch)) == (new.id, True)
         await ledger.finish(taken, Finish("answered"))
         assert texts(await claim_one(ledger)) == ["text 3"]
+
+    async def test_the_one_that_lost_its_lease_waits_for_the_other(self, ledger: Ledger, store: Store) -> None:
+        await ledger.accept([message(1), message(2, self.NEW)])
+        old, new = await claim(ledger)
+        await ledger.move("shop", "c1", "-100")
+        store.clock.advance(store.lease * LONG)
+        new = await ledger.renew(new)
+        assert await claim(ledger) == []
+        await ledger.finish(new, Finish("answered"))
+        assert (await claim_one(ledger)).id == old.id
+
+    async def test_the_fence_moves_along(self, ledger: Ledger, store: Store) -> None:
+        await ledger.accept([message(1), message(2, self.NEW)])
+        old, new = await claim(ledger)
+        await ledger.finish(new, Finish("answered"))
+        for _ in range(3):
+            store.clock.advance(store.lease * LONG)
+            old = await claim_one(ledger)
+        await ledger.move("shop", "c1", "-100")
+        store.clock.advance(store.lease * LONG)
+        assert (await claim_one(ledger)).epoch > old.epoch
 
     async def test_a_call_made_for_the_old_chat_is_readdressed_when_told_again(self, ledger: Ledger) -> None:
         await ledger.accept([message(1)])

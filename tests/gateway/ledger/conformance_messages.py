@@ -156,6 +156,12 @@ class Twins:
         await ledger.finish(turn, Finish("answered"))
         assert await claim(ledger) == []
 
+    async def test_a_twin_of_a_twin_is_known_by_its_own_key(self, ledger: Ledger) -> None:
+        await ledger.accept([message(1, keys=("e1", "ts"))])
+        await ledger.accept([message(2, keys=("ts", "e2"))])
+        assert await ledger.accept([message(3, keys=("e2",), mentions=True)]) == ["duplicate"]
+        assert [m.mentions_bot for m in (await claim_one(ledger)).messages] == [True]
+
     async def test_a_plain_twin_after_the_mention_is_a_duplicate(self, ledger: Ledger) -> None:
         await ledger.accept([message(1, keys=("e1", "ts"), mentions=True)])
         assert await ledger.accept([message(2, keys=("e2", "ts"))]) == ["duplicate"]
@@ -176,10 +182,11 @@ class Holds:
         await ledger.accept([message(1)], hold=2.0)
         store.clock.advance(1)
         await ledger.accept([message(2)], hold=2.0)
-        await ledger.accept([message(3)])
+        await ledger.accept([message(3)], hold=0.5)
+        await ledger.accept([message(4)])
         assert (await ledger.claim("w1", 10)).next_at == START + 3
         store.clock.advance(2)
-        assert texts(await claim_one(ledger)) == ["text 1", "text 2", "text 3"]
+        assert texts(await claim_one(ledger)) == ["text 1", "text 2", "text 3", "text 4"]
 
     async def test_a_hold_after_a_message_without_one_gathers_too(self, ledger: Ledger) -> None:
         await ledger.accept([message(1)])

@@ -17,9 +17,11 @@ from tests.gateway.ledger.support import (
     answer,
     claim,
     claim_one,
+    due,
     message,
     piece,
     run_record,
+    send,
     session,
     states,
     statuses,
@@ -75,14 +77,18 @@ class Order:
         assert [texts(t) for t in await claim(ledger, limit=3)] == [["text 0"], ["text 1"], ["text 2"]]
         assert [texts(t) for t in await claim(ledger, limit=3)] == [["text 3"]]
 
-    async def test_a_busy_conversation_starves_no_other(self, ledger: Ledger) -> None:
+    @pytest.mark.parametrize("pause", [0.0, 1.0])
+    async def test_a_busy_conversation_starves_no_other(self, ledger: Ledger, store: Store, pause: float) -> None:
         await ledger.accept([message(n) for n in range(200)])
+        store.clock.advance(pause)
         await ledger.accept([message(1000, OTHER)])
+        store.clock.advance(pause)
         first = (await claim(ledger, limit=1))[0]
         await ledger.accept([message(n) for n in range(200, 220)])
         await ledger.finish(first, Finish("answered"))
+        store.clock.advance(pause)
         second = (await claim(ledger, limit=1))[0]
-        assert {first.conversation, second.conversation} == {CHAT, OTHER}
+        assert (first.conversation, second.conversation) == (CHAT, OTHER)
 
     async def test_racing_workers_never_share_a_conversation(self, ledger: Ledger) -> None:
         await ledger.accept([message(n, Conversation("shop", f"c{n}")) for n in range(30)])
@@ -300,6 +306,22 @@ class Waking:
         assert await claim(ledger) == []
         await ledger.accept([message(1)])
         await asyncio.wait_for(ledger.wait_for_turns(60), 10)
+
+    async def test_what_was_claimed_wakes_nobody_again(self, ledger: Ledger) -> None:
+        await ledger.accept([message(1)])
+        await answer(ledger, piece("a"))
+        await send(ledger)
+        assert await claim(ledger) == []
+        assert await due(ledger) == []
+        waiting = [
+            asyncio.create_task(ledger.wait_for_turns(60)),
+            asyncio.create_task(ledger.wait_for_deliveries(60)),
+        ]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not any(task.done() for task in waiting)
+        for task in waiting:
+            task.cancel()
 
     async def test_waiting_ends_by_itself(self, ledger: Ledger) -> None:
         await claim(ledger)

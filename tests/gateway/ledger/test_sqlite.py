@@ -46,11 +46,18 @@ def database(ledger: SqliteLedger) -> sqlite3.Connection:
 @contextmanager
 def writer_held(ledger: SqliteLedger) -> Iterator[None]:
     """Keep the writer busy, so that what is queued meanwhile is one batch."""
-    let_go = threading.Event()
-    held = ledger._writer.run(lambda _db: let_go.wait())
-    yield
-    let_go.set()
-    assert not held.done()
+    begun, let_go = threading.Event(), threading.Event()
+
+    def hold(_db: sqlite3.Connection) -> None:
+        begun.set()
+        let_go.wait()
+
+    ledger._writer.run(hold)
+    begun.wait()
+    try:
+        yield
+    finally:
+        let_go.set()
 
 
 async def in_one_batch(ledger: SqliteLedger, *calls: Awaitable[object]) -> list[object]:
@@ -66,6 +73,12 @@ class TestFile:
         await ledger.accept([message(1)])
         modes = {f.name: f.stat().st_mode & 0o777 for f in path.parent.iterdir()}
         assert modes == dict.fromkeys(["ledger.db", "ledger.db-shm", "ledger.db-wal", "ledger.db.lock"], 0o600)
+
+    async def test_closed_it_is_one_file(self, path: Path) -> None:
+        async with open_sqlite(path, worker=True) as ledger:
+            await ledger.accept([message(1)])
+            await ledger.depths()
+        assert sorted(f.name for f in path.parent.iterdir()) == ["ledger.db", "ledger.db.lock"]
 
     async def test_a_commit_is_on_disk(self, ledger: SqliteLedger) -> None:
         assert database(ledger).execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -235,6 +248,18 @@ class TestTrouble:
         assert [type(r) for r in results] == [LedgerUnavailable] * 3
         assert [text for text, _, _ in await states(ledger)] == ["text 1"]
         assert await ledger.accept([message(2)]) == ["new"]
+
+    async def test_a_transaction_that_sqlite_gave_up(self, ledger: SqliteLedger) -> None:
+        def give_up(db: sqlite3.Connection) -> None:
+            db.execute("ROLLBACK")
+            raise sqlite3.OperationalError("database or disk is full")
+
+        async def giving_up() -> None:
+            await ledger._writer.run(give_up)
+
+        results = await in_one_batch(ledger, ledger.accept([message(1)]), giving_up(), ledger.accept([message(2)]))
+        assert [type(r) for r in results] == [LedgerUnavailable] * 3
+        assert await ledger.accept([message(1), message(2)]) == ["new", "new"]
 
     async def test_another_process_that_never_lets_go(self, ledger: SqliteLedger, path: Path) -> None:
         database(ledger).execute("PRAGMA busy_timeout = 20")
