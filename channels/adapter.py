@@ -1,19 +1,19 @@
-"""The seam between the gateway and a channel: seven methods, and the plain values that cross it.
+"""The seam between the gateway and a channel: a few methods, and the plain values that cross it.
 
 `normalise` and `render` are pure, so that they can be replayed, fuzzed and explained without a network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from pydantic import BaseModel, JsonValue, TypeAdapter
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
-from channels.message import InboundMessage, OutboundMessage
+from channels.message import Attachment, InboundMessage, OutboundMessage
 
 Intake = Callable[[Sequence[InboundMessage]], Awaitable[None]]
 """Makes messages durable. Returns when they are on disk, so only then may the provider be told; raises otherwise."""
@@ -160,6 +160,10 @@ class Adapter(Protocol):
         """Carry out one call. Raises SendRetry, SendRefused or ConversationMoved."""
         ...
 
+    def fetch(self, attachment: Attachment, max_bytes: int) -> AsyncIterator[bytes]:
+        """The bytes of a received attachment, in chunks. Raises FetchRefused or FetchFailed (channels.fetch)."""
+        ...
+
     async def check(self) -> ConnectionReport:
         """Ask the provider whether this connection works, and say what it can't see."""
         ...
@@ -179,7 +183,36 @@ class Secret:
 
 
 class ConnectionSettings(BaseModel, extra="forbid", frozen=True):
-    """Settings in the clear that a channel extends; a field becomes an option of `postroom connection add`."""
+    """Settings in the clear that a channel extends; a field becomes an option of `postroom connection add`.
+
+    `debounce_seconds` waits that long for more before a turn starts, so that a burst of short messages is one turn.
+    """
+
+    debounce_seconds: float = Field(default=0.0, ge=0.0, le=10.0, description="wait for more before answering, seconds")
+
+
+class Facts(Protocol):
+    """What the ledger knows of a person on this connection, for rules a provider makes about sending."""
+
+    async def last_inbound(self, person: str) -> float | None:
+        """When this person last wrote, in seconds since the epoch, or None."""
+        ...
+
+    async def opted_out(self, person: str) -> bool:
+        """Whether this person asked for no more messages."""
+        ...
+
+
+class NoFacts:
+    """Knows nothing of anybody."""
+
+    async def last_inbound(self, person: str) -> float | None:
+        """Never."""
+        return None
+
+    async def opted_out(self, person: str) -> bool:
+        """Nobody did."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +223,7 @@ class OpenConnection:
     settings: ConnectionSettings
     secrets: Mapping[str, str]
     hook_url: str = ""
+    facts: Facts = NoFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +232,8 @@ class Channel:
 
     `manner` goes into the prompt: how to write for this channel, in one or two short sentences.
     `open` yields the adapter and closes its clients at the end; it makes no network call.
+    `setup` says what to click at the provider and what to paste where. `complain` says what is wrong with settings and
+    the names of the secrets given when they don't go together, or an empty string.
     """
 
     name: str
@@ -206,4 +242,5 @@ class Channel:
     secrets: tuple[Secret, ...]
     manner: str
     open: Callable[[OpenConnection], AbstractAsyncContextManager[Adapter]]
-    setup: str = field(default="")
+    setup: str = ""
+    complain: Callable[[ConnectionSettings, frozenset[str]], str] = lambda _settings, _secrets: ""

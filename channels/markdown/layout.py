@@ -75,8 +75,8 @@ class Layout:
 
     def _stack(self, blocks: Blocks, depth: int, *, tight: bool) -> Lines:
         found: Lines = []
-        for block in blocks:
-            if found and not tight:
+        for index, block in enumerate(blocks):
+            if index and not (tight and _belongs(block, blocks[index - 1])):
                 found.append(Line(""))
             found.extend(self._remembered(block, depth, tight=tight))
         return found
@@ -135,6 +135,11 @@ class Layout:
             body.insert(0, Line(dialect.empty if not body else ""))
         first = Line(f"{shown}{body[0].text}" if body[0].text else shown.rstrip(" "))
         return [first, *_indented(body[1:], " " * len(lead))]
+
+
+def _belongs(block: Block, to: Block) -> bool:
+    """Whether a block in a tight item follows its text without a blank line."""
+    return isinstance(to, Paragraph) and isinstance(block, ListBlock | CodeBlock | Quote)
 
 
 def _indented(body: Lines, by: str) -> Lines:

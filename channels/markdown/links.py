@@ -9,6 +9,8 @@ from dataclasses import replace
 from itertools import groupby
 from urllib.parse import unquote, urlsplit
 
+from markdown_it.common.normalize_url import normalizeLink
+
 from channels.markdown.tree import Span, Spans
 
 URL_MAX = 2000
@@ -78,7 +80,7 @@ def misleads(text: str, url: str) -> bool:
 
 def says(text: str, url: str) -> bool:
     """Whether a link's text is its address, give or take the scheme, a final slash and percent-encoding."""
-    return _bare(text) == _bare(url)
+    return _bare(text) == _bare(url) or ("://" in text and _bare(normalizeLink(text)) == _bare(url))
 
 
 def _bare(url: str) -> str:

@@ -15,8 +15,11 @@ Mark: TypeAlias = tuple[str, str]
 Style: TypeAlias = Literal["bold", "italic", "strike"]
 STYLES: tuple[Style, ...] = ("bold", "italic", "strike")
 
-Holds: TypeAlias = Callable[[str, str, str, str], bool]
-"""Whether marks hold: given the character before, the first and last inside, and the one after. Empty at an edge."""
+Holds: TypeAlias = Callable[[Style, str, str, str, str], bool]
+"""Whether a style's marks hold: given the character before, the first and last inside, and the one after.
+
+Empty at the edge of a line.
+"""
 
 Ends: TypeAlias = Callable[[Span], tuple[str, str]]
 """The first and the last character of a span as it is written, its own link or code marks included."""
@@ -84,7 +87,7 @@ def _sound(spans: Spans, style: Style, holds: Holds, ends: Ends) -> Spans:
             follower = after or (runs[index + 1][1] if index + 1 < len(runs) else ())
             left = ends(found[-1])[1] if found else ""
             right = ends(follower[0])[0] if follower else ""
-            keep = holds(left, ends(core[0])[0], ends(core[-1])[1], right)
+            keep = holds(style, left, ends(core[0])[0], ends(core[-1])[1], right)
             found.extend(core if keep else (_without(span, style) for span in core))
         found.extend(_without(span, style) for span in after)
     return tuple(found)
@@ -100,8 +103,8 @@ def _without(span: Span, style: Style) -> Span:
 
 
 def _trimmed(run: Spans) -> tuple[Spans, Spans, Spans]:
-    """A run as (white space before, core, white space after)."""
-    text = "".join(span.text for span in run)
+    """A run as (white space before, core, white space after); code is core, whatever it holds."""
+    text = "".join("x" * len(span.text) if span.code else span.text for span in run)
     start, end = len(text) - len(text.lstrip()), len(text.rstrip())
     if start >= end:
         return run, (), ()

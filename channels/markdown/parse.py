@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock, reference, table
 from markdown_it.rules_block.table import escapedSplit, getLine
 from markdown_it.rules_inline import StateInline
@@ -149,11 +150,12 @@ def _bare_url_rule(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         state.pending = state.pending[: -len(typed)]
+        shown = unescapeAll(url)
         if state.linkLevel:
-            state.pending += url
+            state.pending += shown
         else:
-            state.push("link_open", "a", 1).attrs = {"href": state.md.normalizeLink(url)}
-            state.push("text", "", 0).content = url
+            state.push("link_open", "a", 1).attrs = {"href": state.md.normalizeLink(shown)}
+            state.push("text", "", 0).content = shown
             state.push("link_close", "a", -1)
     state.pos += len(url) - len(typed)
     return True

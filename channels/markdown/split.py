@@ -204,12 +204,13 @@ class _Cutter:
 
     def _cut_code(self, node: CodeBlock, fits: Callable[[Node], bool]) -> tuple[Node | None, Node | None]:
         def head(end: int) -> CodeBlock:
-            return replace(node, text=node.text[:end].rstrip("\n"))
+            return replace(node, text=node.text[:end].rstrip())
 
         at = self._position(node.text, [], lambda end: fits(head(end)), lambda _: False, prose=False)
-        left = node.text[at:].lstrip("\n") if at and node.text[at - 1] == "\n" else node.text[at:]
         if not at:
             return None, node
+        # Only a line's own start is indentation worth keeping.
+        left = node.text[at:].lstrip("\n" if node.text[at - 1] == "\n" else None)
         return head(at), replace(node, text=left) if left else None
 
     def _position(

@@ -12,13 +12,14 @@ Safety does not rest on how Slack reads an escape: text never holds a bare `<`, 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from channels.markdown.layout import Dialect, Layout, Line, Lines
 from channels.markdown.links import settle_links
-from channels.markdown.marks import Mark, nested, sound
+from channels.markdown.marks import Mark, Style, nested, sound
 from channels.markdown.measure import blank, utf16_units
 from channels.markdown.parse import parse
 from channels.markdown.plain import PLAIN
@@ -97,13 +98,20 @@ def _escape_controls(text: str) -> str:
 
 
 def _line(spans: Spans) -> str:
-    spans = sound(spans, _holds, _ends)
-    parts = []
-    for index, span in enumerate(spans):
-        before = spans[index - 1].text[-1:] if index else ""
-        after = spans[index + 1] if index + 1 < len(spans) else None
-        parts.append((_marks(span), _inline_code(span.text) if span.code else _text(span.text, before, after)))
+    parts = [
+        (_marks(span), _inline_code(span.text) if span.code else _text(span.text))
+        for span in sound(spans, _holds, _ends)
+    ]
+    # An exclamation mark right before a link would make an image of it.
+    parts = [
+        (marks, f"{text[:-1]}\\!" if text.endswith("!") and _opens_link(parts[at : at + 1]) else text)
+        for at, (marks, text) in enumerate(parts, 1)
+    ]
     return _LINE_START.sub(_escaped_start, nested(parts).strip(" \t"))
+
+
+def _opens_link(follower: list[tuple[tuple[Mark, ...], str]]) -> bool:
+    return any(mark[0] == "[" for marks, _ in follower for mark in marks)
 
 
 def _escaped_start(match: re.Match[str]) -> str:
@@ -116,9 +124,19 @@ def _ends(span: Span) -> tuple[str, str]:
     return ("`", "`") if span.code else (span.text[0], span.text[-1])
 
 
-def _holds(before: str, first: str, last: str, after: str) -> bool:
-    """CommonMark's rule for `**`, `*` and `~~`, in its narrower reading: only ASCII punctuation counts as such."""
-    return (first not in _PUNCTUATION or _edge(before)) and (last not in _PUNCTUATION or _edge(after))
+def _holds(style: Style, before: str, first: str, last: str, after: str) -> bool:
+    """CommonMark's rule for `**`, `*` and `~~`, whether emoji count as punctuation or not; `a*b*c` multiplies."""
+    if style == "italic" and (_plain_word(before + first) or _plain_word(last + after)):
+        return False
+    return (_lettered(first) or _edge(before)) and (_lettered(last) or _edge(after))
+
+
+def _lettered(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char).startswith("M")
+
+
+def _plain_word(pair: str) -> bool:
+    return len(pair) > 1 and pair.isascii() and pair.isalnum()
 
 
 def _edge(char: str) -> bool:
@@ -148,27 +166,24 @@ def _balanced(url: str) -> bool:
     return depth == 0
 
 
-def _text(text: str, before: str, after: Span | None) -> str:
-    """Text with what could be markup escaped; the neighbours tell whether a mark at its edge could be one."""
+def _text(text: str) -> str:
+    """Text with what could be markup escaped; at its ends everything is, since marks may touch them."""
 
     def escape(match: re.Match[str]) -> str:
         char, at = match[0], match.start()
-        if char in _ENTITIES:
-            return _ENTITIES[char]
-        left = text[at - 1] if at else before
-        right = text[at + 1] if at + 1 < len(text) else (after.text[:1] if after else "")
-        if char == "_" and left.isalnum() and right.isalnum():
-            return char
-        if char in "*_~" and left.isspace() and right.isspace():
-            return char
-        if char == "\\" and right and right not in _PUNCTUATION:
-            return char
+        left, right = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
+        match char:
+            case "&" | "<" | ">":
+                return _ENTITIES[char]
+            case "_" if left.isalnum() and right.isalnum():
+                return char
+            case "*" | "_" | "~" if left.isspace() and right.isspace():
+                return char
+            case "\\" if right and right not in _PUNCTUATION:
+                return char
         return f"\\{char}"
 
-    escaped = _SPECIAL.sub(escape, text)
-    if after is not None and after.url and escaped.endswith("!"):
-        return f"{escaped[:-1]}\\!"
-    return escaped
+    return _SPECIAL.sub(escape, text)
 
 
 def _inline_code(text: str) -> str:

@@ -51,7 +51,7 @@ def render_text(markdown: str, limit: int = DEFAULT_LIMIT) -> list[RenderedPiece
         return RenderedPiece(html_layout.text(part), plain_layout.text(part))
 
     pieces = split(blocks, piece, lambda piece: _fits(piece, limit), limit)
-    return [piece for piece in pieces if not blank(piece.plain)]
+    return [piece for piece in pieces if not blank(_text(piece.html))]
 
 
 def _fits(piece: RenderedPiece, limit: int) -> bool:
@@ -60,8 +60,13 @@ def _fits(piece: RenderedPiece, limit: int) -> bool:
         and utf8_bytes(piece.html) <= HTML_BYTES_MAX
         # A code block is two tags and one entity.
         and piece.html.count("</") - piece.html.count("</code></pre>") <= ENTITIES_MAX
-        and utf16_units(html.unescape(_TAG.sub("", piece.html))) <= limit
+        and utf16_units(_text(piece.html)) <= limit
     )
+
+
+def _text(markup: str) -> str:
+    """What is left when the server has parsed the entities."""
+    return html.unescape(_TAG.sub("", markup))
 
 
 def _line(spans: Spans) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from channels.markdown.layout import Dialect, Layout, Line, Lines
 from channels.markdown.links import spell_links
-from channels.markdown.marks import Mark, nested, sound
+from channels.markdown.marks import Mark, Style, nested, sound
 from channels.markdown.measure import blank, utf16_units
 from channels.markdown.parse import parse
 from channels.markdown.split import split
@@ -68,7 +68,7 @@ def _ends(span: Span) -> tuple[str, str]:
     return ("`", "`") if span.code else (span.text[0], span.text[-1])
 
 
-def _holds(before: str, _first: str, _last: str, after: str) -> bool:
+def _holds(_style: Style, before: str, _first: str, _last: str, after: str) -> bool:
     """Marks are read only with no letter or digit against their outer side."""
     return not before.isalnum() and not after.isalnum()
 

@@ -1,0 +1,89 @@
+"""The other end of the control API: a user's phone in a program's hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+QUIET = 0.3
+"""Seconds without a further piece after which a reply is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a user said: where, the provider's id of it, and the position from which to wait for replies."""
+
+    chat: str
+    ref: str
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One thing the bot said."""
+
+    n: int
+    chat: str
+    ref: str
+    text: str
+    method: str
+    markup: str = ""
+    buttons: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+class RehearsalClient:
+    """Speaks to one rehearsal server's control API."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=90)
+        )
+
+    async def say(self, text: str = "", **how: Any) -> Said:
+        """Write as a user. Raises ValueError with the server's words when it can't be said."""
+        answer = await self._call("POST", "say", json={"text": text, **how})
+        return Said(answer["chat"], answer["ref"], answer["after"])
+
+    async def replies(self, *, chat: str | None = None, after: int = 0, wait: float = 0.0) -> list[Heard]:
+        """What the bot said after a position; waits up to `wait` seconds for the first."""
+        query = {"after": str(after), "wait": str(wait), **({"chat": chat} if chat is not None else {})}
+        answer = await self._call("GET", "replies", params=query)
+        return [Heard(**reply) for reply in answer["replies"]]
+
+    async def ask(self, text: str, *, timeout: float = 60.0, **how: Any) -> str:  # noqa: ASYNC109 - a long poll's own
+        """Write, and return the whole reply: every piece until it is quiet. Raises TimeoutError."""
+        said = await self.say(text, **how)
+        heard = await self.replies(chat=said.chat, after=said.after, wait=timeout)
+        if not heard:
+            raise TimeoutError
+        while more := await self.replies(chat=said.chat, after=heard[-1].n, wait=QUIET):
+            heard += more
+        return "\n".join(piece.text for piece in heard)
+
+    async def fault(self, **fault: Any) -> None:
+        """Let something go wrong."""
+        await self._call("POST", "faults", json=fault)
+
+    async def record(self, after: int = 0) -> list[dict[str, Any]]:
+        """Every call the provider got."""
+        calls: list[dict[str, Any]] = (await self._call("GET", "record", params={"after": str(after)}))["calls"]
+        return calls
+
+    async def _call(self, method: str, what: str, **how: Any) -> Any:
+        async with self._session.request(method, f"{self._url}/control/{what}", **how) as response:
+            answer = await response.json()
+            if response.status != 200:
+                raise ValueError(answer.get("error", response.status))
+            return answer
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()

@@ -1,0 +1,41 @@
+"""Whether a connection works: what the provider says, and what has arrived."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from pydantic import JsonValue
+
+from channels.adapter import ConnectionReport, Finding
+from channels.errors import PostroomError
+from gateway.connections import open_connection
+from gateway.ledger.protocol import Ledger
+from gateway.settings import Settings
+from gateway.times import iso
+from gateway.vault import load_vault
+from routes.connection import Connection
+
+
+async def check_connection(connection: Connection, ledger: Ledger, settings: Settings) -> dict[str, JsonValue]:
+    """Check one connection, write its status down, and return the report as plain JSON."""
+    try:
+        opened = await open_connection(connection, ledger, load_vault(settings.key_path), settings)
+        async with opened.stack:
+            report = await opened.adapter.check()
+    except PostroomError as error:
+        report = ConnectionReport(ok=False, findings=(Finding(error.code, False, error.message, error.fix),))
+    last = await ledger.last_inbound(connection.id)
+    if last is None:
+        heard = Finding("last_event", True, "No event has arrived yet.", "Send the bot a message to see one.")
+    else:
+        heard = Finding("last_event", True, f"The last event arrived at {iso(last)}.")
+    problems = "; ".join(f.message for f in report.findings if not f.ok)
+    status = "ok" if report.ok else "needs_attention"
+    await ledger.put_connection(replace(connection, status=status, status_detail="" if report.ok else problems))
+    return {
+        "id": connection.id,
+        "channel": connection.channel,
+        "ok": report.ok,
+        "account": report.account,
+        "findings": [asdict(f) for f in (*report.findings, heard)],
+    }

@@ -1,0 +1,5 @@
+"""The `postroom` command."""
+
+from gateway.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,252 @@
+"""`postroom connection`: add, list, show, check, remove."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import secrets as random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue, ValidationError
+
+from agents_runtime.manifest import is_identifier
+from channels.adapter import Channel, Secret
+from channels.errors import PostroomError
+from channels.registry import CHANNELS, load
+from gateway.cli.output import err, listing, out, print_json
+from gateway.cli.support import Json, find_connection, with_ledger
+from gateway.ledger.protocol import Ledger
+from gateway.settings import Settings
+from routes.connection import Connection
+
+app = typer.Typer(help="Accounts on channels: bot tokens, apps, numbers.", no_args_is_help=True)
+add = typer.Typer(help="Add a connection; adding an existing id replaces it.", no_args_is_help=True)
+app.add_typer(add, name="add")
+
+
+class SecretMissing(PostroomError):
+    """A secret was not given and can't be asked for."""
+
+    code = "secret_missing"
+
+
+class ConnectionInvalid(PostroomError):
+    """The id or a setting is not valid."""
+
+    code = "connection_invalid"
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List connections. Secrets are shown as yes or no, never as values."""
+    rows = with_ledger(_rows)
+    columns = {"id": "ID", "channel": "CHANNEL", "enabled": "ENABLED", "status": "STATUS", "detail": "DETAIL"}
+    listing(rows, as_json=json, columns=columns, empty="No connections. Add one: postroom connection add --help")
+
+
+@app.command()
+def show(connection_id: Annotated[str, typer.Argument(metavar="ID")], json: Json = False) -> None:
+    """Show one connection, with its webhook address and what to paste where."""
+
+    async def work(settings: Settings, ledger: Ledger) -> dict[str, JsonValue]:
+        connection = await find_connection(ledger, connection_id)
+        row = describe(connection)
+        row["settings"] = connection.settings
+        row["hookPath"] = f"/hooks/{connection.id}/{connection.hook_secret}"
+        row["hookUrl"] = settings.hook_url(connection.id, connection.hook_secret) or None
+        row["setup"] = load(connection.channel).setup
+        return row
+
+    row = with_ledger(work)
+    if json:
+        print_json(row)
+        return
+    for key, value in row.items():
+        if value not in (None, ""):
+            out.print(f"[bold]{key}[/]: {value}", markup=True)
+
+
+@app.command()
+def check(
+    connection_id: Annotated[str | None, typer.Argument(metavar="ID", help="All of them without one.")] = None,
+    json: Json = False,
+) -> None:
+    """Ask the provider whether a connection works, and say what it can't see."""
+    from gateway.checks import check_connection
+
+    async def work(settings: Settings, ledger: Ledger) -> list[dict[str, JsonValue]]:
+        rows = (
+            [await find_connection(ledger, connection_id)]
+            if connection_id is not None
+            else [c for c in await ledger.connections() if c.enabled]
+        )
+        return [await check_connection(row, ledger, settings) for row in rows]
+
+    reports = with_ledger(work)
+    if json:
+        print_json(reports)
+    for report in reports:
+        if not json:
+            _print_report(report)
+    if not all(r["ok"] for r in reports):
+        raise typer.Exit(1)
+
+
+@app.command()
+def remove(connection_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+    """Remove a connection with its secrets and routes. Its conversations stay."""
+
+    async def work(_settings: Settings, ledger: Ledger) -> None:
+        await find_connection(ledger, connection_id)
+        await ledger.remove_connection(connection_id)
+
+    with_ledger(work)
+    err.print(f"Removed connection '{connection_id}'.")
+
+
+def describe(connection: Connection) -> dict[str, JsonValue]:
+    """A connection as safe metadata: each secret only as whether the vault has it."""
+    row: dict[str, JsonValue] = {
+        "id": connection.id,
+        "channel": connection.channel,
+        "label": connection.label,
+        "enabled": connection.enabled,
+        "status": connection.status,
+        "detail": connection.status_detail or None,
+        "owners": list(connection.owners),
+    }
+    for secret in load(connection.channel).secrets:
+        words = "".join(word.capitalize() for word in secret.name.split("_"))
+        row[f"has{words}"] = secret.name in connection.secret_names
+    return row
+
+
+async def _rows(_settings: Settings, ledger: Ledger) -> list[dict[str, JsonValue]]:
+    return [describe(c) for c in await ledger.connections()]
+
+
+def _print_report(report: dict[str, JsonValue]) -> None:
+    mark = "[green]ok[/]" if report["ok"] else "[red]needs attention[/]"
+    out.print(f"[bold]{report['id']}[/] ({report['channel']}) {mark} {report['account'] or ''}")
+    findings = report["findings"]
+    for finding in findings if isinstance(findings, list) else []:
+        if isinstance(finding, dict):
+            sign = "[green]✓[/]" if finding["ok"] else "[red]✗[/]"
+            fix = f" → {finding['fix']}" if finding["fix"] else ""
+            out.print(f"  {sign} {finding['message']}{fix}")
+
+
+# `add CHANNEL`: the options are the channel's own settings and secrets
+
+
+def register_channels() -> None:
+    """Give `connection add` one command per channel, its options read from the channel's registration."""
+    for name in CHANNELS:
+        channel = load(name)
+        add.command(name, help=f"Add a {channel.label} connection.")(_adder(channel))
+
+
+def _adder(channel: Channel) -> Callable[..., None]:
+    def add_connection(**given: str | None) -> None:
+        _add(channel, {key.removeprefix("o_"): value for key, value in given.items() if value is not None})
+
+    parameters = [
+        _option("id", "ID", "A short name for this connection.", required=True),
+        _option("label", "TEXT", "A name for people."),
+        _option("owner", "SENDER-IDS", "Sender ids that count as the owner, separated by commas."),
+    ]
+    for secret in channel.secrets:
+        parameters.append(_option(f"{secret.option}-env", "VAR", f"Read the {secret.label} from this variable."))
+        parameters.append(_option(f"{secret.option}-file", "PATH", f"Read the {secret.label} from this file."))
+    for name, field in channel.settings.model_fields.items():
+        option = (field.alias or name).replace("_", "-")
+        parameters.append(_option(option, "VALUE", field.description or f"Default: {field.default}."))
+    add_connection.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return add_connection
+
+
+def _option(name: str, metavar: str, text: str, *, required: bool = False) -> inspect.Parameter:
+    annotation = Annotated[str if required else str | None, typer.Option(f"--{name}", metavar=metavar, help=text)]
+    default = inspect.Parameter.empty if required else None
+    return inspect.Parameter(  # the prefix lets an option be called `from`
+        "o_" + name.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _add(channel: Channel, given: dict[str, str]) -> None:
+    connection_id = given["id"]
+    if not is_identifier(connection_id):
+        raise ConnectionInvalid(
+            f"'{connection_id}' can't be a connection id.",
+            fix="Use lowercase words joined by hyphens, such as my-shop.",
+        )
+    names = {(field.alias or name): name for name, field in channel.settings.model_fields.items()}
+    raw: dict[str, JsonValue] = {names[k]: given[k] for k in names if k in given}
+    try:
+        settings = channel.settings.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        option = "-".join(str(part) for part in first["loc"]).replace("_", "-") or "settings"
+        raise ConnectionInvalid(f"--{option}: {first['msg']}.", fix="See the command's --help.") from error
+    values = {s.name: v for s in channel.secrets if (v := _read_secret(s, given)) is not None}
+    complaint = channel.complain(settings, frozenset(values))
+    if complaint:
+        raise ConnectionInvalid(complaint)
+
+    async def work(where: Settings, ledger: Ledger) -> Connection:
+        from gateway.vault import load_vault
+
+        vault = load_vault(where.key_path)
+        before = next((c for c in await ledger.connections() if c.id == connection_id), None)
+        if before is not None and before.channel != channel.name:
+            raise ConnectionInvalid(
+                f"'{connection_id}' is already a {before.channel} connection.",
+                fix=f"Choose another id, or remove it first: postroom connection remove {connection_id}",
+            )
+        connection = Connection(
+            id=connection_id,
+            channel=channel.name,
+            label=given.get("label", ""),
+            settings=settings.model_dump(mode="json", exclude_defaults=True),
+            secret_names=tuple(sorted(values)),
+            owners=tuple(o.strip() for o in given.get("owner", "").split(",") if o.strip()),
+            hook_secret=before.hook_secret if before else random.token_urlsafe(24),
+        )
+        await ledger.put_connection(connection, {name: vault.seal(value) for name, value in values.items()})
+        return connection
+
+    connection = with_ledger(work)
+    err.print(f"Added {channel.label} connection '{connection.id}'.")
+    err.print(f"  next: postroom connection check {connection.id}")
+    err.print(f"        postroom route deploy --connection {connection.id} --agent AGENT")
+
+
+def _read_secret(secret: Secret, given: dict[str, str]) -> str | None:
+    key = secret.option.replace("-", "_")
+    variable, path = given.get(f"{key}_env"), given.get(f"{key}_file")
+    if variable is not None:
+        value = os.environ.get(variable, "").strip()
+        where = f"The variable {variable} is not set or empty."
+    elif path is not None:
+        try:
+            value = Path(path).expanduser().read_text().strip()
+        except OSError as error:
+            raise SecretMissing(f"{path} can't be read: {error.strerror}.") from error
+        where = f"{path} is empty."
+    elif not secret.required:
+        return None
+    elif sys.stdin.isatty():
+        value = str(typer.prompt(secret.label, hide_input=True)).strip()
+        where = "Nothing was typed."
+    else:
+        raise SecretMissing(
+            f"The {secret.label} is missing.",
+            fix=f"Give it with --{secret.option}-env VAR or --{secret.option}-file PATH.",
+        )
+    if not value:
+        raise SecretMissing(f"No {secret.label}: {where}")
+    return value

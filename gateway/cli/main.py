@@ -1,0 +1,43 @@
+"""Every command, put together. Each group is imported here; what it runs is imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from channels.errors import PostroomError
+from gateway.cli import agent, chat, connection, conversation, demo, doctor, explain, rehearse, route, run
+from gateway.cli.output import fail
+
+app = typer.Typer(
+    name="postroom",
+    help="Agents in Markdown that answer on Telegram, Slack, WhatsApp and SMS.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(run.init)
+app.command()(run.up)
+app.command()(demo.demo)
+app.command()(rehearse.rehearse)
+app.command()(chat.chat)
+app.command()(doctor.doctor)
+app.command()(explain.explain)
+app.command()(run.key)
+app.add_typer(connection.app, name="connection")
+app.add_typer(agent.app, name="agent")
+app.add_typer(route.app, name="route")
+app.add_typer(conversation.conversations, name="conversation")
+app.add_typer(conversation.dead_letters, name="dead-letter")
+
+
+def main() -> None:
+    """The entry point: an expected error is two lines and exit code 1, never a traceback."""
+    if sys.argv[1:3] == ["connection", "add"]:
+        connection.register_channels()
+    try:
+        app()
+    except PostroomError as error:
+        fail(error)
+        sys.exit(1)

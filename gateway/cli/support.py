@@ -1,0 +1,60 @@
+"""What every command needs: settings, the ledger beside a running gateway, the agents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, TypeVar
+
+import typer
+
+from channels.errors import PostroomError
+from gateway.ledger.protocol import Ledger, NotFound
+from gateway.settings import Settings
+from routes.connection import Connection
+
+T = TypeVar("T")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Project = Annotated[
+    str | None,
+    typer.Option("--project", metavar="DIR", help="Also load DIR/.postroom/agents: other people's instructions."),
+]
+
+
+class NotThere(PostroomError):
+    """There is no ledger yet."""
+
+    code = "not_initialised"
+
+
+@asynccontextmanager
+async def beside(settings: Settings) -> AsyncIterator[Ledger]:
+    """The ledger, opened beside a gateway that may be running: to read, and to change configuration."""
+    from gateway.ledger.sqlite import open_sqlite
+
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with open_sqlite(settings.ledger_path, worker=False) as ledger:
+        yield ledger
+
+
+def with_ledger(work: Callable[[Settings, Ledger], Awaitable[T]]) -> T:
+    """Run one piece of work on the ledger and return its result."""
+
+    async def run() -> T:
+        settings = Settings.from_env()
+        async with beside(settings) as ledger:
+            return await work(settings, ledger)
+
+    return asyncio.run(run())
+
+
+async def find_connection(ledger: Ledger, connection_id: str) -> Connection:
+    """The connection of that id. Raises NotFound with those there are."""
+    rows = await ledger.connections()
+    for row in rows:
+        if row.id == connection_id:
+            return row
+    known = ", ".join(r.id for r in rows) or "none yet"
+    raise NotFound(f"There is no connection '{connection_id}'.", fix=f"Known connections: {known}.")

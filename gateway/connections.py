@@ -1,0 +1,166 @@
+"""The open connections: adapters opened from the ledger's rows, kept in step with every change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+
+import structlog
+from pydantic import ValidationError
+
+from channels.adapter import Adapter, Channel, Intake, OpenConnection
+from channels.errors import ConnectionBroken, PostroomError
+from channels.pacing import Pacer
+from channels.registry import load
+from gateway import logs
+from gateway.ledger.protocol import Ledger
+from gateway.settings import Settings
+from gateway.vault import Vault
+from routes.connection import Connection, ConnectionStatus
+
+log = structlog.get_logger()
+
+IntakeOf = Callable[["Opened"], Intake]
+"""Makes the intake of one connection."""
+
+ChannelOf = Callable[[str], Channel]
+"""Finds a channel by name."""
+
+BROKEN_PAUSE = 60.0
+"""Seconds before a connection that a person has to mend is tried again on its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One connection in use: its row, its channel, its adapter, and the pace of its calls."""
+
+    connection: Connection
+    channel: Channel
+    adapter: Adapter
+    pacer: Pacer
+    hook_url: str
+    debounce: float
+    sealed: dict[str, bytes]
+    stack: AsyncExitStack
+
+
+async def open_connection(
+    connection: Connection, ledger: Ledger, vault: Vault, settings: Settings, channels: ChannelOf = load
+) -> Opened:
+    """Open a connection's adapter with its settings and unsealed secrets. No network call is made."""
+    channel = channels(connection.channel)
+    sealed = await ledger.secrets(connection.id)
+    secrets = vault.open_all(sealed)
+    for secret in (*secrets.values(), connection.hook_secret):
+        logs.hide(secret)
+    try:
+        parsed = channel.settings.model_validate(connection.settings)
+    except ValidationError as error:
+        raise ConnectionBroken(
+            f"The settings of connection '{connection.id}' are not valid: {error.errors()[0]['msg']}.",
+            fix=f"Add it again with `postroom connection add {connection.channel} --id {connection.id} …`.",
+        ) from error
+    hook_url = settings.hook_url(connection.id, connection.hook_secret)
+    stack = AsyncExitStack()
+    adapter = await stack.enter_async_context(
+        channel.open(OpenConnection(id=connection.id, settings=parsed, secrets=secrets, hook_url=hook_url))
+    )
+    return Opened(connection, channel, adapter, Pacer(adapter.limits), hook_url, parsed.debounce_seconds, sealed, stack)
+
+
+class Connections:
+    """Opens what is enabled, closes what is not, and runs each connection's receiver."""
+
+    def __init__(self, ledger: Ledger, vault: Vault, settings: Settings, channels: ChannelOf = load) -> None:
+        self._ledger = ledger
+        self._vault = vault
+        self._settings = settings
+        self._channels = channels
+        self._opened: dict[str, Opened] = {}
+        self._receivers: dict[str, asyncio.Task[None]] = {}
+        self._failed: dict[str, Connection] = {}
+
+    def get(self, connection_id: str) -> Opened | None:
+        """The open connection of that id."""
+        return self._opened.get(connection_id)
+
+    def all(self) -> list[Opened]:
+        """Every open connection."""
+        return list(self._opened.values())
+
+    async def sync(self, intakes: IntakeOf) -> None:
+        """Bring what is open in step with the ledger. A connection that can't be opened is marked and left."""
+        rows = {c.id: c for c in await self._ledger.connections()}
+        for connection_id, opened in list(self._opened.items()):
+            row = rows.get(connection_id)
+            if (
+                row is None
+                or _wiring(row) != _wiring(opened.connection)
+                or await self._ledger.secrets(connection_id) != opened.sealed
+            ):
+                await self._close(connection_id)
+            else:
+                self._opened[connection_id] = replace(opened, connection=row)
+        for row in rows.values():
+            if row.enabled and row.id not in self._opened and self._failed.get(row.id) != row:
+                await self._open(row, intakes)
+
+    async def stop_receiving(self) -> None:
+        """Cancel every receiver; webhooks are still accepted while the server runs."""
+        tasks = list(self._receivers.values())
+        self._receivers.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Close everything."""
+        for connection_id in list(self._opened):
+            await self._close(connection_id)
+
+    async def mark(self, connection_id: str, status: ConnectionStatus, detail: str) -> None:
+        """Write down how a connection is doing, if that changed."""
+        for row in await self._ledger.connections():
+            if row.id == connection_id and (row.status, row.status_detail) != (status, detail):
+                await self._ledger.put_connection(replace(row, status=status, status_detail=detail))
+
+    async def _open(self, row: Connection, intakes: IntakeOf) -> None:
+        try:
+            opened = await open_connection(row, self._ledger, self._vault, self._settings, self._channels)
+        except PostroomError as error:
+            log.error("connection_not_opened", connection=row.id, code=error.code, error=str(error))
+            await self.mark(row.id, "needs_attention", str(error))
+            self._failed[row.id] = replace(row, status="needs_attention", status_detail=str(error))
+            return
+        self._failed.pop(row.id, None)
+        self._opened[row.id] = opened
+        self._receivers[row.id] = asyncio.create_task(self._receive(opened, intakes(opened)), name=f"receive {row.id}")
+        log.info("connection_open", connection=row.id, channel=row.channel)
+
+    async def _receive(self, opened: Opened, intake: Intake) -> None:
+        while True:
+            try:
+                await opened.adapter.receive(intake)
+                return  # a webhook is set: messages come through the HTTP edge
+            except ConnectionBroken as error:
+                log.error("connection_broken", connection=opened.connection.id, error=str(error))
+                await self.mark(opened.connection.id, "needs_attention", str(error))
+            except Exception:
+                log.exception("receiver_failed", connection=opened.connection.id)
+            await asyncio.sleep(BROKEN_PAUSE)
+
+    async def _close(self, connection_id: str) -> None:
+        opened = self._opened.pop(connection_id)
+        receiver = self._receivers.pop(connection_id, None)
+        if receiver is not None:
+            receiver.cancel()
+            await asyncio.gather(receiver, return_exceptions=True)
+        await opened.stack.aclose()
+        log.info("connection_closed", connection=connection_id)
+
+
+def _wiring(row: Connection) -> Connection:
+    """What an open adapter depends on: the row without its status and owners."""
+    return replace(row, status="unverified", status_detail="", owners=(), label="")

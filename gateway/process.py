@@ -1,0 +1,151 @@
+"""One gateway process: everything opened in order, and closed in the reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+
+import structlog
+from aiohttp import web
+
+from agents_runtime.models import ModelCatalogue
+from agents_runtime.registry import Registry, Root
+from agents_runtime.runner import Runner
+from agents_runtime.tools import BUILT_IN
+from channels.adapter import Intake
+from channels.errors import PostroomError
+from gateway.connections import Connections, Opened
+from gateway.http import Hooks, build_app
+from gateway.ledger.protocol import Ledger, LedgerUnavailable
+from gateway.ledger.sqlite import open_sqlite
+from gateway.pipeline import Pipeline
+from gateway.routebook import RouteBook
+from gateway.settings import Settings
+from gateway.vault import Vault
+from gateway.workers import Workers
+from routes.resolve import RouteTable
+
+log = structlog.get_logger()
+
+CONFIG_POLL = 0.5
+"""Seconds between looks for changes of connections and routes by another process."""
+
+DRAIN_PATIENCE = 20.0
+"""Seconds that running turns get to end when the process is told to stop."""
+
+
+class PortTaken(PostroomError):
+    """The address is in use."""
+
+    code = "port_taken"
+
+
+class Gateway:
+    """The parts of a running gateway that its surroundings use."""
+
+    def __init__(self, ledger: Ledger, connections: Connections, pipeline: Pipeline, port: int) -> None:
+        self.ledger = ledger
+        self.connections = connections
+        self.pipeline = pipeline
+        self.port = port
+
+
+@asynccontextmanager
+async def run_gateway(
+    settings: Settings, vault: Vault, registry: Registry, *, host: str, port: int
+) -> AsyncIterator[Gateway]:
+    """A gateway that receives, answers and delivers until the context ends; then it drains.
+
+    Raises LedgerInUse where another process works on the ledger, PortTaken where the address is in use.
+    """
+    models = ModelCatalogue(settings.models, os.environ)
+    runner = Runner(models, BUILT_IN)
+    async with open_sqlite(settings.ledger_path, worker=True) as ledger:
+        connections = Connections(ledger, vault, settings)
+        routes = RouteBook(RouteTable([]))
+        pipeline = Pipeline(
+            ledger=ledger,
+            connections=connections,
+            routes=routes,
+            registry=registry,
+            run=runner.run,
+            settings=settings,
+        )
+        workers = Workers(ledger, pipeline, owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+        state = {"ready": False}
+        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"])
+        web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
+        await web_runner.setup()
+        try:
+            bound = await _listen(web_runner, host, port)
+            version = await ledger.config_version()
+            await routes.reload(ledger)
+            await connections.sync(partial(_intake, pipeline))
+            workers.start()
+            watcher = asyncio.create_task(_watch(ledger, version, routes, connections, pipeline), name="config")
+            warming = asyncio.create_task(asyncio.to_thread(models.warm), name="warm")
+            state["ready"] = True
+            log.info("ready", host=host, port=bound, models=models.describe())
+            try:
+                yield Gateway(ledger, connections, pipeline, bound)
+            finally:
+                state["ready"] = False
+                log.info("draining")
+                watcher.cancel()
+                await asyncio.gather(watcher, warming, return_exceptions=True)
+                await connections.stop_receiving()
+                await workers.drain(DRAIN_PATIENCE)
+        finally:
+            await web_runner.cleanup()
+            await connections.close()
+            await models.close()
+
+
+def agent_roots(settings: Settings, project: str | None = None) -> Sequence[Root]:
+    """Where agents are looked for, from the least specific. A project's are only there when asked for."""
+    from pathlib import Path
+
+    from agents_runtime.registry import bundled_root
+
+    roots = [Root(bundled_root(), "bundled"), Root(settings.agents_dir, "user")]
+    if project is not None:
+        base = Path(project).expanduser().absolute() / ".postroom"
+        roots += [Root(base / "agents", "project"), Root(base / "agents.local", "project-local")]
+    return roots
+
+
+def _intake(pipeline: Pipeline, opened: Opened) -> Intake:
+    return partial(pipeline.take, opened)
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> int:
+    site = web.TCPSite(runner, host, port)
+    try:
+        await site.start()
+    except OSError as error:
+        raise PortTaken(
+            f"Port {port} on {host} can't be used: {error.strerror}.", fix="Stop what uses it, or pick another --port."
+        ) from error
+    bound: int = runner.addresses[0][1]
+    return bound
+
+
+async def _watch(ledger: Ledger, version: int, routes: RouteBook, connections: Connections, pipeline: Pipeline) -> None:
+    """See changes of connections and routes within a second, whichever process made them."""
+    while True:
+        await asyncio.sleep(CONFIG_POLL)
+        try:
+            current = await ledger.config_version()
+            if current == version:
+                continue
+            version = current
+            await routes.reload(ledger)
+            await connections.sync(partial(_intake, pipeline))
+            log.info("configuration_reloaded")
+        except LedgerUnavailable as error:
+            log.warning("configuration_not_read", error=str(error))

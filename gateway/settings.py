@@ -1,0 +1,72 @@
+"""What the environment says: where things live and which models answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from channels.errors import PostroomError
+
+
+class SettingInvalid(PostroomError):
+    """An environment variable that can't be used as it is."""
+
+    code = "setting_invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one process.
+
+    `home` holds the ledger, the key, the user's agents and logs. `public_url` is where providers reach the gateway,
+    without a trailing slash, or empty. `models` are POSTROOM_MODEL's entries in order of fallback.
+    """
+
+    home: Path
+    public_url: str = ""
+    database_url: str = ""
+    models: tuple[str, ...] = ()
+
+    @property
+    def ledger_path(self) -> Path:
+        """The embedded ledger's file."""
+        return self.home / "ledger.db"
+
+    @property
+    def agents_dir(self) -> Path:
+        """The user's agent packages."""
+        return self.home / "agents"
+
+    @property
+    def key_path(self) -> Path:
+        """The vault's key where POSTROOM_KEY is not set."""
+        return self.home / "key"
+
+    def hook_url(self, connection_id: str, hook_secret: str) -> str:
+        """Where a provider delivers this connection's webhooks, or an empty string without a public URL."""
+        return f"{self.public_url}/hooks/{connection_id}/{hook_secret}" if self.public_url else ""
+
+    @staticmethod
+    def from_env(env: Mapping[str, str] | None = None) -> Settings:
+        """Read POSTROOM_HOME, POSTROOM_PUBLIC_URL, POSTROOM_DATABASE_URL and POSTROOM_MODEL. Raises SettingInvalid."""
+        values = os.environ if env is None else env
+        public_url = values.get("POSTROOM_PUBLIC_URL", "").strip().rstrip("/")
+        if public_url and (urlsplit(public_url).scheme not in {"http", "https"} or not urlsplit(public_url).hostname):
+            raise SettingInvalid(
+                "POSTROOM_PUBLIC_URL is not a web address.", fix="Set it to something like https://bots.example.com."
+            )
+        database_url = values.get("POSTROOM_DATABASE_URL", "").strip()
+        if database_url:
+            raise SettingInvalid(
+                "POSTROOM_DATABASE_URL is set, and this version keeps its ledger in SQLite only.",
+                fix="Unset it to use the embedded ledger.",
+            )
+        return Settings(
+            home=Path(values.get("POSTROOM_HOME") or Path.home() / ".postroom").expanduser().absolute(),
+            public_url=public_url,
+            database_url=database_url,
+            models=tuple(m.strip() for m in values.get("POSTROOM_MODEL", "").split(",") if m.strip()),
+        )

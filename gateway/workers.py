@@ -1,0 +1,146 @@
+"""The loops that claim work from the ledger and hand it to the pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+
+import structlog
+
+from channels.errors import PostroomError
+from gateway.ledger.protocol import LeaseLost, Ledger, LedgerUnavailable, Turn
+from gateway.pipeline import Pipeline
+
+log = structlog.get_logger()
+
+TURNS_AT_ONCE = 64
+DELIVERIES_AT_ONCE = 128
+IDLE_WAIT = 5.0
+"""Seconds a loop sleeps at most when nothing wakes it."""
+
+RENEW_EVERY = 10.0
+"""Seconds between lease renewals; the lease is thirty."""
+
+
+class Workers:
+    """Runs turns and deliveries side by side, bounded, until told to drain."""
+
+    def __init__(self, ledger: Ledger, pipeline: Pipeline, owner: str) -> None:
+        self._ledger = ledger
+        self._pipeline = pipeline
+        self._owner = owner
+        self._turns: dict[asyncio.Task[None], Turn] = {}
+        self._deliveries: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._freed = asyncio.Event()
+
+    def start(self) -> None:
+        """Begin to claim."""
+        self._loops = [
+            asyncio.create_task(self._claim_turns(), name="turns"),
+            asyncio.create_task(self._claim_deliveries(), name="deliveries"),
+        ]
+
+    async def drain(self, patience: float) -> None:
+        """Claim no more; let what runs end within `patience` seconds, then give unfinished turns back."""
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        running = {*self._turns, *self._deliveries}
+        if running:
+            await asyncio.wait(running, timeout=patience)
+        for task, turn in list(self._turns.items()):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self._ledger.release(turn)
+        for delivery in list(self._deliveries):
+            delivery.cancel()
+        await asyncio.gather(*self._deliveries, return_exceptions=True)
+
+    async def _claim_turns(self) -> None:
+        while True:
+            free = TURNS_AT_ONCE - len(self._turns)
+            if free <= 0:
+                await self._room()
+                continue
+            try:
+                claims = await self._ledger.claim(self._owner, free)
+            except LedgerUnavailable as error:
+                await _pause(error)
+                continue
+            for turn in claims.turns:
+                task = asyncio.create_task(self._answer(turn), name=f"turn {turn.id}")
+                self._turns[task] = turn
+                task.add_done_callback(self._turn_done)
+            if not claims.turns:
+                await self._ledger.wait_for_turns(_until(claims.next_at))
+
+    async def _claim_deliveries(self) -> None:
+        while True:
+            free = DELIVERIES_AT_ONCE - len(self._deliveries)
+            if free <= 0:
+                await self._room()
+                continue
+            try:
+                due = await self._ledger.due(self._owner, free)
+            except LedgerUnavailable as error:
+                await _pause(error)
+                continue
+            for delivery in due.deliveries:
+                task = asyncio.create_task(_persist(self._pipeline.deliver(delivery)), name=f"delivery {delivery.id}")
+                self._deliveries.add(task)
+                task.add_done_callback(self._delivery_done)
+            if not due.deliveries:
+                await self._ledger.wait_for_deliveries(_until(due.next_at))
+
+    async def _answer(self, turn: Turn) -> None:
+        answering = asyncio.current_task()
+        renewing = asyncio.create_task(self._keep(turn, answering))
+        try:
+            await _persist(self._pipeline.answer(turn))
+        finally:
+            renewing.cancel()
+
+    async def _keep(self, turn: Turn, answering: asyncio.Task[None] | None) -> None:
+        """Renew the lease while the turn runs; a lost lease stops the run, whose result could not be written."""
+        while True:
+            await asyncio.sleep(RENEW_EVERY)
+            try:
+                turn = await self._ledger.renew(turn)
+            except LeaseLost:
+                log.warning("lease_lost", turn=turn.id)
+                if answering is not None:
+                    answering.cancel()
+                return
+            except LedgerUnavailable as error:
+                log.warning("lease_not_renewed", turn=turn.id, error=str(error))
+
+    async def _room(self) -> None:
+        self._freed.clear()
+        await self._freed.wait()
+
+    def _turn_done(self, task: asyncio.Task[None]) -> None:
+        self._turns.pop(task, None)
+        self._freed.set()
+
+    def _delivery_done(self, task: asyncio.Task[None]) -> None:
+        self._deliveries.discard(task)
+        self._freed.set()
+
+
+async def _persist(work: Coroutine[None, None, None]) -> None:
+    """A ledger that can't write leaves the row leased: it is taken up again when the lease runs out."""
+    try:
+        await work
+    except PostroomError as error:
+        log.error("work_not_written", code=error.code, error=str(error))
+
+
+async def _pause(error: LedgerUnavailable) -> None:
+    log.error("ledger_unavailable", error=str(error))
+    await asyncio.sleep(1.0)
+
+
+def _until(next_at: float | None) -> float:
+    return IDLE_WAIT if next_at is None else max(0.0, min(IDLE_WAIT, next_at - time.time()))
