@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from channels.telegram.rehearsal.errors import ApiError, bad_request
@@ -44,17 +45,24 @@ class Methods:
 
     def find(self, name: str) -> Callable[[Json], Awaitable[Any]] | None:
         """The method of that name, in any case, as Telegram takes it."""
-        return _TABLE.get(name.lower(), lambda _self: None)(self)
+        wanted = name.lower()
+        if wanted in _FILES:
+            return partial(self.send_file, _FILES[wanted])
+        own: Callable[[Json], Awaitable[Any]] | None = getattr(self, _OWN.get(wanted, ""), None)
+        return own
 
     async def get_me(self, _params: Json) -> Json:
+        """The bot itself."""
         return self._world.me
 
     async def get_updates(self, params: Json) -> list[Json]:
+        """Waits for updates; an offset confirms all before it."""
         allowed = unpacked(params["allowed_updates"]) if "allowed_updates" in params else None
         limit = min(100, max(1, int(params.get("limit", 100))))
         return await self._updates.poll(int(params.get("offset", 0)), limit, float(params.get("timeout", 0)), allowed)
 
     async def set_webhook(self, params: Json) -> bool:
+        """An empty URL takes the webhook away."""
         webhook = checked_webhook(params)
         drop = flag(params.get("drop_pending_updates"))
         if not webhook["url"]:
@@ -65,25 +73,31 @@ class Methods:
         return True
 
     async def delete_webhook(self, params: Json) -> bool:
+        """Back to polling; what waits is kept unless it is to be dropped."""
         self._updates.delete_webhook(drop=flag(params.get("drop_pending_updates")))
         return True
 
     async def get_webhook_info(self, _params: Json) -> Json:
+        """Tells what waits and what failed last, never the secret."""
         return self._updates.info()
 
     async def get_chat(self, params: Json) -> Json:
+        """Only a chat that the bot has met is found."""
         return self._world.chat(params.get("chat_id")).info
 
     async def set_my_commands(self, _params: Json) -> bool:
+        """Taken and not kept: no phone here shows a menu."""
         return True
 
     async def send_message(self, params: Json) -> Json:
+        """A text, measured after entity parsing."""
         chat = self._paced(params)
         text, entities = formatted(params, "text", TEXT_MAX)
         content: Json = {"text": text, **({"entities": entities} if entities else {})}
         return await self._post("sendMessage", chat, params, content, text, str(params.get("text", "")))
 
     async def send_file(self, method: str, params: Json) -> Json:
+        """Every method that sends one file: uploaded, or named by its file_id."""
         field = FILES[method]
         chat = self._paced(params)
         given = params.get(field)
@@ -102,6 +116,7 @@ class Methods:
         return await self._post(method, chat, params, body, caption or f"[{field}: {name}]", caption)
 
     async def edit_message_text(self, params: Json) -> Json:
+        """Only the bot's own message, and only into something else."""
         message = self._own(params)
         text, entities = formatted(params, "text", TEXT_MAX)
         markup = keyboard(params)
@@ -121,6 +136,7 @@ class Methods:
         return message
 
     async def edit_message_reply_markup(self, params: Json) -> Json:
+        """Without a markup the buttons go."""
         message = self._own(params)
         markup = keyboard(params)
         if markup == message.get("reply_markup"):
@@ -129,18 +145,21 @@ class Methods:
         return message
 
     async def delete_message(self, params: Json) -> bool:
+        """Gone means gone: a second time it is not found."""
         chat = self._world.chat(params.get("chat_id"))
         if chat.messages.pop(int(params.get("message_id", 0)), None) is None:
             raise bad_request("message to delete not found")
         return True
 
     async def send_chat_action(self, params: Json) -> bool:
+        """Shows nothing, checks the name of the action."""
         self._world.chat(params.get("chat_id"))
         if params.get("action") not in ACTIONS:
             raise bad_request("wrong parameter action in request")
         return True
 
     async def answer_callback_query(self, params: Json) -> bool:
+        """Each press is answered once."""
         query = str(params.get("callback_query_id", ""))
         if query not in self._world.queries:
             raise bad_request("query is too old and response timeout expired or query ID is invalid")
@@ -148,12 +167,14 @@ class Methods:
         return True
 
     async def set_message_reaction(self, params: Json) -> bool:
+        """Taken for a message that exists."""
         chat = self._world.chat(params.get("chat_id"))
         if int(params.get("message_id", 0)) not in chat.messages:
             raise bad_request("message to react not found")
         return True
 
     async def get_file(self, params: Json) -> Json:
+        """Where to fetch a file that is not too large for a bot."""
         file_id = str(params.get("file_id", ""))
         if file_id not in self._world.files:
             raise bad_request("invalid file_id")
@@ -202,12 +223,9 @@ def _mark(message: Json, markup: Json | None) -> None:
         message["reply_markup"] = markup
 
 
-def _file(method: str) -> Callable[[Methods], Callable[[Json], Awaitable[Any]]]:
-    return lambda methods: lambda params: methods.send_file(method, params)
-
-
-_TABLE: dict[str, Callable[[Methods], Any]] = {
-    name.replace("_", ""): (lambda methods, name=name: getattr(methods, name))  # type: ignore[misc]
+_FILES = {method.lower(): method for method in FILES}
+_OWN = {
+    name.replace("_", ""): name
     for name in (
         "get_me",
         "get_updates",
@@ -225,4 +243,4 @@ _TABLE: dict[str, Callable[[Methods], Any]] = {
         "set_message_reaction",
         "get_file",
     )
-} | {method.lower(): _file(method) for method in FILES}
+}
