@@ -12,7 +12,7 @@ __all__ = ["TelegramRehearsal", "rehearse"]
 
 
 @asynccontextmanager
-async def rehearse(hook_url: str) -> AsyncIterator[Rehearsed]:
+async def rehearse(hook_url: str) -> AsyncIterator[Rehearsed]:  # noqa: ARG001 - every channel is rehearsed alike
     """A running server, and the connection that polls it. `hook_url` is not needed: polling goes the other way."""
     async with TelegramRehearsal() as server:
         yield Rehearsed({"base_url": server.base_url}, {"bot_token": server.token}, server.url)
