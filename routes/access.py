@@ -1,4 +1,7 @@
-"""Whether a route lets a message in, and what to tell someone whom it doesn't. Costs no model call."""
+"""Whether a route lets a message in, and what to tell someone whom it doesn't. Costs no model call.
+
+How often one stranger is told is the caller's to decide: the answer is the same each time.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,23 @@ from channels.message import InboundMessage
 from routes.connection import Connection
 from routes.route import Route
 
+REFUSALS = {"allowlist": "not_allowed", "owner": "not_owner", "pairing": "pairing_required"}
+"""Policy → the reason a stranger is refused for."""
+
 POLITE = {
     "not_allowed": "Sorry, this bot only answers people it knows.",
     "not_owner": "Sorry, this bot only answers its owner.",
-    "pairing_required": "Sorry, I don't know you yet. Ask the owner to add your id: {sender}",
+    "pairing_required": "Sorry, this bot doesn't know you yet. Ask its owner to add you, with your id: `{sender}`",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The decision. `reason` is a stable code when not allowed; `answer` is the sentence a stranger is due, if any."""
+    """The decision. `reason` is a stable code when not allowed; `answer` is the sentence a stranger is due, if any.
+
+    Reasons: own_message, bot_message, edit, kind_reaction, kind_membership, kind_status, mention_required, and from the
+    policies not_allowed, not_owner, pairing_required.
+    """
 
     allowed: bool
     reason: str = ""
@@ -37,7 +47,7 @@ def admit(route: Route, connection: Connection, message: InboundMessage) -> Admi
     reason = _stranger(route, connection, message.sender.id)
     if not reason:
         return ADMITTED
-    polite = route.access.stranger == "polite"
+    polite = route.access.stranger == "polite" and _addressed(message)
     return Admission(False, reason, POLITE[reason].format(sender=message.sender.id) if polite else "")
 
 
@@ -56,16 +66,11 @@ def _not_for_us(connection: Connection, message: InboundMessage) -> str:
 
 
 def _addressed(message: InboundMessage) -> bool:
-    return message.scope == "dm" or message.mentions_bot or message.kind in {"command", "action"}
+    spoken_to = message.mentions_bot or message.command is not None or message.action is not None
+    return message.scope == "dm" or spoken_to
 
 
 def _stranger(route: Route, connection: Connection, sender_id: str) -> str:
-    if route.access.policy == "open" or sender_id in connection.owners:
-        return ""
-    match route.access.policy:
-        case "owner":
-            return "not_owner"
-        case "pairing":
-            return "" if sender_id in route.access.allow else "pairing_required"
-        case _:
-            return "" if sender_id in route.access.allow else "not_allowed"
+    access = route.access
+    known = sender_id in connection.owners or (access.policy != "owner" and sender_id in access.allow)
+    return "" if access.policy == "open" or known else REFUSALS[access.policy]

@@ -3,75 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from routes.blockers import about_agent, about_connection, about_rivals
+from routes.cautions import cautions
+from routes.conflicts import rivals
 from routes.connection import Connection
-from routes.route import Access, Route
-from routes.scope import Scope, describe, overlap, sample
+from routes.facts import AgentFacts, ConnectionFacts, Facts, Finding, Proposal
+from routes.route import Route, describe_route, route_to_json
 
-AgentStatus = Literal["draft", "production", "disabled"]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentFacts:
-    """What preflight needs to know of an agent. `problem` says why it can't be loaded; `missing_tools` hold it back."""
-
-    id: str
-    status: AgentStatus = "production"
-    revision: str = ""
-    problem: str = ""
-    missing_tools: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionFacts:
-    """What is known of a connection beyond its row. `needs_public_url` holds for webhooks."""
-
-    public_url: bool = False
-    needs_public_url: bool = False
-    privacy_mode: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A route that somebody wants live. `channel` is what they believe the connection is on, or empty."""
-
-    connection_id: str
-    agent_id: str
-    scope: Scope = Scope()
-    access: Access = Access()
-    fallback: bool = False
-    channel: str = ""
-    route_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One blocker or warning: a stable code, what is so, what to do, and the routes it is about."""
-
-    code: str
-    message: str
-    fix: str = ""
-    routes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything preflight reads."""
-
-    connections: Sequence[Connection]
-    routes: Sequence[Route]
-    agents: Mapping[str, AgentFacts]
-    more: Mapping[str, ConnectionFacts] = field(default_factory=dict[str, ConnectionFacts])
+__all__ = ["AgentFacts", "ConnectionFacts", "Facts", "Finding", "Preflight", "Proposal", "preflight"]
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """The answer. `route` is what would be written; `replaces` are own routes it takes the place of.
+    """The answer. `route` is what would be written, over `replaces` if there is one.
 
-    `fingerprint` stands for all that was read: a deploy that brings another one is refused as stale.
+    `conflicts` are the live routes in its way. What is available could be named instead. `fingerprint` stands for all
+    that was read, the proposal included: a deploy that brings another one is refused as stale.
     """
 
     route: Route
@@ -81,56 +34,64 @@ class Preflight:
     available_connections: tuple[str, ...]
     available_agents: tuple[str, ...]
     fingerprint: str
+    replaces: Route | None = None
 
     @property
     def ok(self) -> bool:
         """Whether nothing stands in the way."""
         return not self.blockers
 
+    def describe(self) -> dict[str, JsonValue]:
+        """The answer as tools and `--json` show it."""
+        return {
+            "ok": self.ok,
+            "route": describe_route(self.route),
+            "replaces": None if self.replaces is None else describe_route(self.replaces),
+            "blockers": [_describe_finding(f) for f in self.blockers],
+            "warnings": [_describe_finding(f) for f in self.warnings],
+            "available": {"connections": [*self.available_connections], "agents": [*self.available_agents]},
+            "fingerprint": self.fingerprint,
+        }
+
 
 def preflight(proposal: Proposal, facts: Facts) -> Preflight:
     """Check a proposal against what is. Raises nothing: whatever is wrong is a finding."""
     connection = next((c for c in facts.connections if c.id == proposal.connection_id), None)
     ours = [r for r in facts.routes if r.connection_id == proposal.connection_id]
-    route = _route(proposal, facts.routes, ours)
+    replaced = _replaced(proposal, facts.routes)
+    route = _route(proposal, replaced, facts.routes)
+    conflicts = rivals(route, ours)
+    connections = _available_connections(proposal, connection, facts.connections)
+    agents = tuple(sorted(agent.id for agent in facts.agents.values() if agent.is_usable))
     others = [r for r in ours if r.enabled and r.id != route.id]
-    conflicts = _conflicts(route, others)
-    blockers = [
-        *_about_connection(proposal, connection, facts),
-        *_about_agent(proposal, facts.agents),
-        *_about_conflicts(route, conflicts),
-    ]
+    more = facts.more.get(proposal.connection_id, ConnectionFacts())
     return Preflight(
         route=route,
-        blockers=tuple(blockers),
-        warnings=tuple(_warnings(route, others, connection, facts)),
+        blockers=(
+            *about_connection(proposal, connection, connections),
+            *about_agent(proposal.agent_id, facts.agents.get(proposal.agent_id), agents),
+            *about_rivals(route, conflicts),
+        ),
+        warnings=tuple(cautions(route, others, connection, more)),
         conflicts=tuple(conflicts),
-        available_connections=tuple(
-            c.id for c in facts.connections if c.enabled and proposal.channel in ("", c.channel)
-        ),
-        available_agents=tuple(
-            sorted(a.id for a in facts.agents.values() if a.status == "production" and not a.problem)
-        ),
-        fingerprint=_fingerprint(proposal, connection, ours, facts),
+        available_connections=connections,
+        available_agents=agents,
+        fingerprint=_fingerprint(proposal, route, replaced, connection, ours, facts),
+        replaces=replaced,
     )
 
 
-def _route(proposal: Proposal, everywhere: Sequence[Route], ours: Sequence[Route]) -> Route:
-    """The route to write: the named one, the same one deployed before, or a new one with a readable id."""
-    same = next(
-        (
-            r
-            for r in ours
-            if r.id == proposal.route_id
-            or (not proposal.route_id and r.agent_id == proposal.agent_id and _place(r) == _place(proposal))
-        ),
-        None,
-    )
-    taken = {r.id for r in everywhere}
-    base = proposal.route_id or f"{proposal.connection_id}-{proposal.agent_id}"
-    fresh = next(name for n in range(len(taken) + 1) if (name := base if n == 0 else f"{base}-{n + 1}") not in taken)
+def _replaced(proposal: Proposal, routes: Sequence[Route]) -> Route | None:
+    if proposal.route_id:
+        return next((r for r in routes if r.id == proposal.route_id), None)
+    place = (proposal.connection_id, proposal.agent_id, proposal.scope)
+    same = [r for r in routes if (r.connection_id, r.agent_id, r.scope) == place]
+    return min(same, key=lambda r: (not r.enabled, r.id), default=None)
+
+
+def _route(proposal: Proposal, replaced: Route | None, routes: Sequence[Route]) -> Route:
     return Route(
-        id=same.id if same else fresh,
+        id=replaced.id if replaced else proposal.route_id or _fresh_id(proposal, routes),
         connection_id=proposal.connection_id,
         agent_id=proposal.agent_id,
         scope=proposal.scope,
@@ -139,142 +100,48 @@ def _route(proposal: Proposal, everywhere: Sequence[Route], ours: Sequence[Route
     )
 
 
-def _place(of: Route | Proposal) -> tuple[Scope, bool]:
-    return (of.scope, of.fallback)
+def _fresh_id(proposal: Proposal, routes: Sequence[Route]) -> str:
+    """`shop-front-desk`, or with the first number that is free. Disabled routes keep their ids."""
+    base = f"{proposal.connection_id}-{proposal.agent_id}"
+    taken = {r.id for r in routes}
+    return next(name for n in range(len(taken) + 1) if (name := f"{base}-{n + 1}" if n else base) not in taken)
 
 
-def _conflicts(route: Route, others: Sequence[Route]) -> list[Route]:
-    """Enabled routes that would take a message this one takes: scoped against scoped, fallback against fallback."""
-    return [r for r in others if r.fallback == route.fallback and (r.fallback or overlap(r.scope, route.scope))]
+def _available_connections(
+    proposal: Proposal, connection: Connection | None, connections: Sequence[Connection]
+) -> tuple[str, ...]:
+    channel = proposal.channel or ("" if connection is None else connection.channel)
+    usable = (c for c in connections if c.enabled and c.status != "needs_attention")
+    return tuple(sorted(c.id for c in usable if channel in ("", c.channel)))
 
 
-def _about_connection(proposal: Proposal, connection: Connection | None, facts: Facts) -> list[Finding]:
-    if connection is None:
-        known = ", ".join(c.id for c in facts.connections) or "none yet"
-        return [
-            Finding(
-                "connection_missing",
-                f"There is no connection '{proposal.connection_id}'.",
-                f"Known connections: {known}. Add one with `postroom connection add`.",
-            )
-        ]
-    found: list[Finding] = []
-    if not connection.enabled:
-        found.append(
-            Finding("connection_disabled", f"Connection '{connection.id}' is disabled.", "Enable it, or use another.")
-        )
-    if proposal.channel and proposal.channel != connection.channel:
-        found.append(
-            Finding(
-                "channel_mismatch",
-                f"Connection '{connection.id}' is on {connection.channel}, not {proposal.channel}.",
-                f"Name a {proposal.channel} connection.",
-            )
-        )
-    if connection.status == "needs_attention":
-        found.append(
-            Finding(
-                "connection_unverified",
-                f"Connection '{connection.id}' does not work: {connection.status_detail}",
-                f"postroom connection check {connection.id}",
-            )
-        )
-    return found
+def _fingerprint(
+    proposal: Proposal,
+    route: Route,
+    replaced: Route | None,
+    connection: Connection | None,
+    ours: Sequence[Route],
+    facts: Facts,
+) -> str:
+    """A digest of what the answer depends on, the same in every process."""
+    agent = facts.agents.get(proposal.agent_id)
+    more = facts.more.get(proposal.connection_id)
+    read = [
+        [proposal.channel, proposal.route_id, route_to_json(route)],
+        None if replaced is None else route_to_json(replaced),
+        connection and [connection.channel, connection.enabled, connection.status, sorted(connection.owners)],
+        more and asdict(more),
+        agent and asdict(agent),
+        [route_to_json(r) for r in sorted(ours, key=lambda r: r.id)],
+    ]
+    return hashlib.sha256(to_json(read)).hexdigest()[:32]
 
 
-def _about_agent(proposal: Proposal, agents: Mapping[str, AgentFacts]) -> list[Finding]:
-    agent = agents.get(proposal.agent_id)
-    if agent is None:
-        known = ", ".join(sorted(agents)) or "none"
-        return [Finding("agent_missing", f"There is no agent '{proposal.agent_id}'.", f"Known agents: {known}.")]
-    found: list[Finding] = []
-    if agent.problem:
-        found.append(
-            Finding("agent_invalid", f"Agent '{agent.id}' can't be loaded: {agent.problem}", "Put its files right.")
-        )
-    elif agent.status != "production":
-        found.append(
-            Finding(
-                "agent_not_production",
-                f"Agent '{agent.id}' has status {agent.status}.",
-                'Set "status": "production" in its agent.json.',
-            )
-        )
-    if agent.missing_tools:
-        found.append(
-            Finding(
-                "tool_unavailable",
-                f"Nobody provides {', '.join(agent.missing_tools)}.",
-                "Take it out of allowedTools, or end it with ? to run without it.",
-            )
-        )
-    return found
-
-
-def _about_conflicts(route: Route, conflicts: Sequence[Route]) -> list[Finding]:
-    if not conflicts:
-        return []
-    ids = tuple(r.id for r in conflicts)
-    named = ", ".join(f"'{r.id}' ({r.agent_id})" for r in conflicts[:5])
-    more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
-    fix = "Narrow the scope, or disable the other route yourself: --disable-conflicting."
-    if route.fallback:
-        return [Finding("second_fallback", f"The connection has a fallback already: {named}.", fix, ids)]
-    both = sample(route.scope, conflicts[0].scope)
-    return [Finding("route_conflict", f"Route {named}{more} is live, and both would take {both}.", fix, ids)]
-
-
-def _warnings(route: Route, others: Sequence[Route], connection: Connection | None, facts: Facts) -> list[Finding]:
-    found: list[Finding] = []
-    if route.scope.is_everything and not route.fallback:
-        found.append(
-            Finding(
-                "broad_scope", "This route owns the whole connection.", "Give it a --scope to leave room for others."
-            )
-        )
-    if route.access.policy == "open" and route.scope.kind in ("any", "group", "channel"):
-        found.append(
-            Finding("open_access", "Anyone in any group may use it.", "Use --scope dm, or --access allowlist.")
-        )
-    if route.fallback and any(r.scope.is_everything for r in others if not r.fallback):
-        found.append(
-            Finding("unreachable_route", "A scoped route takes everything: this fallback is never reached.", "")
-        )
-    more = facts.more.get(route.connection_id, ConnectionFacts())
-    if connection is not None and more.needs_public_url and not more.public_url:
-        found.append(Finding("no_public_url", "The provider can't reach this gateway.", "Set POSTROOM_PUBLIC_URL."))
-    if more.privacy_mode and route.scope.kind in ("any", "group"):
-        found.append(
-            Finding(
-                "privacy_mode",
-                "With privacy mode on, the bot sees commands and replies in groups, and little else.",
-                "Turn it off at @BotFather and add the bot to the group again.",
-            )
-        )
-    if connection is not None and connection.status == "unverified":
-        found.append(
-            Finding(
-                "connection_unverified",
-                f"Connection '{connection.id}' was never checked.",
-                f"postroom connection check {connection.id}",
-            )
-        )
-    return found
-
-
-def _fingerprint(proposal: Proposal, connection: Connection | None, ours: Sequence[Route], facts: Facts) -> str:
-    """A digest of what the answer depends on: the proposal, its connection, that connection's routes, its agent."""
-    digest = hashlib.sha256(repr((proposal.agent_id, describe(proposal.scope), _told(proposal.access))).encode())
-    digest.update(repr((proposal.connection_id, proposal.fallback, proposal.channel, proposal.route_id)).encode())
-    if connection is not None:
-        digest.update(repr((connection.channel, connection.enabled, connection.status)).encode())
-    for route in sorted(ours, key=lambda r: r.id):
-        told = (route.id, route.agent_id, describe(route.scope), _told(route.access), route.fallback, route.enabled)
-        digest.update(repr(told).encode())
-    digest.update(repr(facts.agents.get(proposal.agent_id)).encode())
-    return digest.hexdigest()[:32]
-
-
-def _told(access: Access) -> tuple[object, ...]:
-    """An access policy in an order that does not change from process to process."""
-    return (access.policy, sorted(access.allow), access.mention_required, access.stranger)
+def _describe_finding(finding: Finding) -> dict[str, JsonValue]:
+    return {
+        "code": finding.code,
+        "message": finding.message,
+        "fix": finding.fix,
+        "routes": [*finding.routes],
+        "details": finding.details,
+    }

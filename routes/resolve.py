@@ -2,98 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Literal
 
 from channels.message import InboundMessage
 from routes.route import Route
-from routes.scope import ScopeSet, coordinates
+from routes.scope import coordinates
+from routes.shelves import Shelves
 
-Coordinate = str | None
+LISTED = 20
+"""Routes an explanation shows."""
 
-SPREAD = 10_000
-"""Entries one route may take in the index; a scope whose sets multiply to more is filed by its smaller sets only."""
+Verdict = Literal["takes", "disabled", "scope_differs", "fallback_not_needed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Whose a message is. Without a route, `reason` is the stable code of why nobody's."""
+    """Whose a message is. Without a route, `reason` is the stable code of why nobody's.
+
+    `connection_has_no_routes` (none that is enabled), `no_route` (none takes it), `route_conflict` (several do).
+    """
 
     route: Route | None
     reason: str = ""
 
 
-@dataclass(slots=True)
-class _Shelf:
-    """The scoped routes of one connection that name values in the same dimensions, by those values."""
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """One route against a message: whether it takes it, and which dimensions of its scope keep it out."""
 
-    named: tuple[int, ...]
-    routes: dict[tuple[Coordinate, ...], list[Route]] = field(default_factory=dict)
-
-    def find(self, at: tuple[Coordinate, ...]) -> list[Route]:
-        return self.routes.get(tuple(at[i] for i in self.named), [])
+    route: Route
+    verdict: Verdict
+    misses: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Book:
-    """One connection's enabled routes: shelves by what they name (sixteen at most), and its fallback."""
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A resolution, and the routes that came nearest to the message, nearest first; `omitted` counts the others."""
 
-    shelves: dict[tuple[int, ...], _Shelf] = field(default_factory=dict)
-    fallbacks: list[Route] = field(default_factory=list)
+    resolution: Resolution
+    considered: tuple[Considered, ...]
+    omitted: int
 
 
 class RouteTable:
-    """An immutable index over enabled routes. A lookup visits at most sixteen shelves, however many there are."""
+    """An immutable index over routes. A lookup's cost doesn't grow with their number."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._books: dict[str, _Book] = {}
+        by_connection: dict[str, list[Route]] = {}
         for route in routes:
-            if route.enabled:
-                self._add(route)
+            by_connection.setdefault(route.connection_id, []).append(route)
+        self._books = {connection_id: _Book(ours) for connection_id, ours in by_connection.items()}
 
     def resolve(self, message: InboundMessage) -> Resolution:
         """The route that owns a message: a scoped one, else the fallback, else nobody for a named reason."""
         book = self._books.get(message.connection_id)
-        if book is None:
+        if book is None or not book.is_open:
             return Resolution(None, "connection_has_no_routes")
-        owners = [route for route in self.candidates(message) if route.scope.takes(message)]
-        owners = owners or [route for route in book.fallbacks if route.scope.takes(message)]
+        owners = book.owners(message)
         if len(owners) == 1:
             return Resolution(owners[0])
         return Resolution(None, "route_conflict" if owners else "no_route")
 
-    def candidates(self, message: InboundMessage) -> Iterator[Route]:
-        """The scoped routes that the index finds for a message; each still has to be asked."""
+    def explain(self, message: InboundMessage) -> Explanation:
+        """The resolution with its reasons. It asks every route of the connection: for people, not for each message."""
+        resolution = self.resolve(message)
         book = self._books.get(message.connection_id)
-        if book is not None:
-            at = coordinates(message)
-            for shelf in book.shelves.values():
-                yield from shelf.find(at)
-
-    def fallback(self, connection_id: str) -> Route | None:
-        """The connection's fallback route."""
-        book = self._books.get(connection_id)
-        return book.fallbacks[0] if book is not None and book.fallbacks else None
-
-    def _add(self, route: Route) -> None:
-        book = self._books.setdefault(route.connection_id, _Book())
-        if route.fallback:
-            book.fallbacks.append(route)
-            return
-        named = _filed_by(route.scope.sets)
-        shelf = book.shelves.setdefault(named, _Shelf(named))
-        for values in product(*(route.scope.sets[i] or () for i in named)):
-            shelf.routes.setdefault(values, []).append(route)
+        if book is None:
+            return Explanation(resolution, (), 0)
+        owners = {route.id for route in book.owners(message)}
+        considered = (_consider(route, message, owners) for route in book.routes)
+        nearest = nsmallest(LISTED, considered, key=lambda c: (len(c.misses), c.verdict != "takes", c.route.id))
+        return Explanation(resolution, tuple(nearest), len(book.routes) - len(nearest))
 
 
-def _filed_by(sets: tuple[ScopeSet, ...]) -> tuple[int, ...]:
-    """The dimensions a route is filed by: all that it names, the smallest first, while their product stays small."""
-    entries = 1
-    named: list[int] = []
-    for size, i in sorted((len(values), i) for i, values in enumerate(sets) if values is not None):
-        if named and entries * size > SPREAD:
-            break
-        entries *= size
-        named.append(i)
-    return tuple(sorted(named))
+class _Book:
+    """One connection's routes."""
+
+    __slots__ = ("_fallbacks", "_scoped", "is_open", "routes")
+
+    def __init__(self, routes: list[Route]) -> None:
+        self.routes = routes
+        self.is_open = any(route.enabled for route in routes)
+        self._scoped = Shelves(route for route in routes if route.enabled and not route.fallback)
+        self._fallbacks = [route for route in routes if route.enabled and route.fallback]
+
+    def owners(self, message: InboundMessage) -> list[Route]:
+        """The routes that claim a message: exactly one, or none, unless something went around preflight."""
+        scoped = [route for route in self._scoped.at(coordinates(message)) if route.scope.takes(message)]
+        return scoped or [route for route in self._fallbacks if route.scope.takes(message)]
+
+
+def _consider(route: Route, message: InboundMessage, owners: set[str]) -> Considered:
+    misses = route.scope.misses(message)
+    if not route.enabled:
+        return Considered(route, "disabled", misses)
+    if misses:
+        return Considered(route, "scope_differs", misses)
+    return Considered(route, "takes" if route.id in owners else "fallback_not_needed")

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError, from_json, to_json
 
-from channels.message import InboundMessage
+from channels.errors import PostroomError
+from channels.message import ChatKind, InboundMessage
 
 ScopeKind = Literal["any", "dm", "group", "channel"]
 ScopeSet = frozenset[str] | None
+Point = tuple[str | None, str | None, str | None, str | None]
 
 DIMENSIONS = ("chats", "threads", "senders", "commands")
+
+
+class ScopeInvalid(PostroomError):
+    """A scope that can't be read: an unknown field, an empty list, a wrong kind."""
+
+    code = "scope_invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +41,17 @@ class Scope:
 
     def takes(self, message: InboundMessage) -> bool:
         """Whether a message falls under this scope."""
-        return (self.kind in ("any", message.scope)) and all(
-            wanted is None or value in wanted for wanted, value in zip(self.sets, coordinates(message), strict=True)
-        )
+        return self.kind in ("any", message.scope) and self.holds(coordinates(message))
+
+    def holds(self, point: Point) -> bool:
+        """Whether a point lies inside the four finite dimensions; None in it is a value that no set names."""
+        return all(wanted is None or value in wanted for wanted, value in zip(self.sets, point, strict=True))
+
+    def misses(self, message: InboundMessage) -> tuple[str, ...]:
+        """The dimensions that keep a message out, by name; none when this scope takes it."""
+        kind = () if self.kind in ("any", message.scope) else ("kind",)
+        named = zip(DIMENSIONS, self.sets, coordinates(message), strict=True)
+        return kind + tuple(name for name, wanted, value in named if wanted is not None and value not in wanted)
 
     @property
     def sets(self) -> tuple[ScopeSet, ScopeSet, ScopeSet, ScopeSet]:
@@ -40,16 +59,21 @@ class Scope:
         return (self.chats, self.threads, self.senders, self.commands)
 
     @property
+    def specificity(self) -> int:
+        """How many of the five dimensions are narrowed."""
+        return (self.kind != "any") + sum(values is not None for values in self.sets)
+
+    @property
     def is_everything(self) -> bool:
         """Whether this scope owns the whole connection."""
-        return self.kind == "any" and self.sets == (None, None, None, None)
+        return self.specificity == 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A message that a scope takes, told by what decides it."""
+    """A message that a scope takes, told by what decides it. Where all are taken, a name that reads well stands in."""
 
-    kind: Literal["dm", "group", "channel"]
+    kind: ChatKind
     chat: str
     thread: str | None
     sender: str
@@ -61,7 +85,7 @@ class Sample:
         return f"a message from {self.sender} in {self.kind} {self.chat}{thread}{command}"
 
 
-def coordinates(message: InboundMessage) -> tuple[str, str | None, str, str | None]:
+def coordinates(message: InboundMessage) -> Point:
     """Where a message lies in the four finite dimensions."""
     command = None if message.command is None else message.command.name
     return (message.conversation.chat_id, message.conversation.thread_id, message.sender.id, command)
@@ -88,20 +112,53 @@ def sample(one: Scope, other: Scope) -> Sample | None:
     )
 
 
-class ScopeSpec(BaseModel):
-    """A scope as files and tools write it: `{"kind": "dm", "chats": ["-100123"]}`. What is left out means all."""
+def _not_empty(value: object) -> object:
+    if isinstance(value, (list, tuple, set, frozenset)) and not value:
+        raise PydanticCustomError("empty_list", "an empty list takes nothing: leave it out to mean all")
+    return value
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+def _command_name(value: object) -> object:
+    return value.removeprefix("/").lower() if isinstance(value, str) else value
+
+
+_Text = Annotated[str, StringConstraints(min_length=1)]
+_Texts = Annotated[frozenset[_Text] | None, BeforeValidator(_not_empty)]
+_Commands = Annotated[frozenset[Annotated[_Text, BeforeValidator(_command_name)]] | None, BeforeValidator(_not_empty)]
+
+
+class ScopeSpec(BaseModel):
+    """A scope as files and tools write it: `{"kind": "dm", "chats": ["-100123"]}`. What is left out means all.
+
+    Ids may be numbers; commands may have their slash and capitals. Both are read as messages carry them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     kind: ScopeKind = "any"
-    chats: frozenset[str] | None = Field(default=None, min_length=1)
-    threads: frozenset[str] | None = Field(default=None, min_length=1)
-    senders: frozenset[str] | None = Field(default=None, min_length=1)
-    commands: frozenset[str] | None = Field(default=None, min_length=1)
+    chats: _Texts = Field(default=None, description="chat ids; left out: all")
+    threads: _Texts = Field(default=None, description="thread ids; left out: all, and messages outside any thread")
+    senders: _Texts = Field(default=None, description="sender ids; left out: all")
+    commands: _Commands = Field(default=None, description="slash commands; left out: all, and messages without one")
 
     def to_scope(self) -> Scope:
         """The scope this describes."""
         return Scope(self.kind, self.chats, self.threads, self.senders, self.commands)
+
+
+def read_scope(spec: Mapping[str, JsonValue]) -> Scope:
+    """The scope that a description in the form of ScopeSpec means. Raises ScopeInvalid."""
+    try:
+        return ScopeSpec.model_validate(spec).to_scope()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "scope"
+        known = ", ".join(ScopeSpec.model_fields)
+        fix = {
+            "empty_list": f"Leave {where} out to mean all.",
+            "extra_forbidden": f"A scope has these fields: {known}.",
+        }.get(first["type"], "")
+        raise ScopeInvalid(f"The scope is not valid: {where}: {first['msg']}.", fix=fix) from error
 
 
 def describe(scope: Scope) -> dict[str, str | list[str]]:
@@ -110,8 +167,24 @@ def describe(scope: Scope) -> dict[str, str | list[str]]:
     return {"kind": scope.kind, **named}
 
 
+def scope_to_json(scope: Scope) -> str:
+    """A scope as a ledger keeps it: `["dm",null,null,["7"],null]`, the same text for the same scope."""
+    sets = (None if values is None else sorted(values) for values in scope.sets)
+    return to_json([scope.kind, *sets]).decode()
+
+
+@lru_cache(maxsize=256)
+def scope_from_json(text: str) -> Scope:
+    """Read what `scope_to_json` wrote. Many routes of a big table share one of a few scopes: they share the value."""
+    kind, *sets = from_json(text)
+    chats, threads, senders, commands = (None if values is None else frozenset(values) for values in sets)
+    return Scope(kind, chats, threads, senders, commands)
+
+
 def _meet(a: ScopeSet, b: ScopeSet) -> bool:
-    return a is None or b is None or not a.isdisjoint(b)
+    if a is None or b is None:
+        return a != frozenset() and b != frozenset()
+    return not a.isdisjoint(b)
 
 
 def _both(a: ScopeSet, b: ScopeSet) -> ScopeSet:
