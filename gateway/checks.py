@@ -13,7 +13,7 @@ from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
 from gateway.times import iso
 from gateway.vault import load_vault
-from routes.connection import Connection
+from routes.connection import Connection, ConnectionStatus
 
 
 async def check_connection(connection: Connection, ledger: Ledger, settings: Settings) -> dict[str, JsonValue]:
@@ -30,7 +30,7 @@ async def check_connection(connection: Connection, ledger: Ledger, settings: Set
     else:
         heard = Finding("last_event", True, f"The last event arrived at {iso(last)}.")
     problems = "; ".join(f.message for f in report.findings if not f.ok)
-    status = "ok" if report.ok else "needs_attention"
+    status: ConnectionStatus = "ok" if report.ok else "needs_attention"
     await ledger.put_connection(replace(connection, status=status, status_detail="" if report.ok else problems))
     return {
         "id": connection.id,

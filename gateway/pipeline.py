@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from ulid import ULID
 
 from agents_runtime.loader import AgentInvalid
+from agents_runtime.package import AgentPackage
 from agents_runtime.registry import AgentMissing, Registry
 from agents_runtime.run import ModelFailed, Run, RunRequest, RunResult, StepRecord
 from agents_runtime.sessions import carry_over, next_session
@@ -21,6 +22,7 @@ from agents_runtime.tools.grants import AgentHeldBack
 from channels.errors import ConversationMoved, PostroomError, SendRefused, SendRetry
 from channels.message import InboundMessage, OutboundMessage
 from gateway import metrics
+from gateway.attachments import Attachments
 from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
 from gateway.ledger.protocol import Delivery, Finish, LeaseLost, Ledger, Piece, RunRecord, Session, Turn
@@ -66,6 +68,7 @@ class Pipeline:
         self._run = run
         self._settings = settings
         self._statuses = statuses
+        self._attachments = Attachments(settings.home)
         self._background: set[asyncio.Task[None]] = set()
 
     # 1 · in: on disk before the provider is told
@@ -99,6 +102,9 @@ class Pipeline:
             if opened is None:
                 await self._end(turn, Finish("ignored", ignored=_all(turn, "connection_not_open")))
                 return
+            if turn.attempt > MAX_TURN_ATTEMPTS:
+                await self._try_again(turn, opened, "The process died each time it ran this turn.", passing=False)
+                return
             sorted_turn = sort_turn(turn.messages, self._routes.table, opened.connection)
             if sorted_turn.owned is None:
                 pieces = await self._answer_stranger(opened, sorted_turn.stranger)
@@ -123,9 +129,10 @@ class Pipeline:
             now = time.time()
             verdict = next_session(session, idle_rollover=package.manifest.idle_rollover, now=now)
             history = b"" if session is None else session.history
+            messages = tuple([await self._with_files(opened, package, m) for m in owned.messages])
             request = RunRequest(
                 agent=package,
-                messages=owned.messages,
+                messages=messages,
                 history=history if verdict == "keep" else carry_over(history, verdict),
                 state_dir=await asyncio.to_thread(
                     state_dir, package, turn.conversation, owned.messages[0].sender.id, self._settings.home
@@ -133,6 +140,7 @@ class Pipeline:
                 manner=opened.channel.manner,
                 now=datetime.now(UTC).astimezone(),
                 journal=TurnJournal(self._ledger, turn),
+                inbox=self._attachments.inbox(turn.conversation),
             )
             result = await self._while_typing(opened, owned.messages[0], self._run(request))
         except (AgentMissing, AgentInvalid, AgentHeldBack) as error:
@@ -163,6 +171,12 @@ class Pipeline:
         metrics.RUN_SECONDS.observe(time.time() - now)
         metrics.TOKENS.labels(package.id, "in").inc(result.input_tokens)
         metrics.TOKENS.labels(package.id, "out").inc(result.output_tokens)
+
+    async def _with_files(self, opened: Opened, package: AgentPackage, message: InboundMessage) -> InboundMessage:
+        """Fetch what came along, for an agent that can use files; for any other it stays a line of text."""
+        if not message.attachments or not any(_covers_read(grant) for grant in package.manifest.allowed_tools):
+            return message
+        return await self._attachments.fetch(opened.adapter, message)
 
     async def _answer_stranger(self, opened: Opened, stranger: Stranger | None) -> list[Piece]:
         if stranger is None:
@@ -233,8 +247,11 @@ class Pipeline:
             await self._ledger.postpone(delivery, pace, "Waiting for the channel's pace.", tried=False)
             return
         opened.pacer.sent(delivery.call, now + pace)
-        if pace > 0:
+        try:
             await asyncio.sleep(pace)
+        except asyncio.CancelledError:  # stopping: nothing was sent yet
+            await self._ledger.postpone(delivery, 0.0, "", tried=False)
+            raise
         try:
             receipt = await opened.adapter.send(delivery.call)
         except SendRetry as error:
@@ -316,6 +333,10 @@ class Pipeline:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _covers_read(grant: str) -> bool:
+    return grant.removesuffix("?") == "read"
 
 
 def _all(turn: Turn, reason: str) -> dict[str, str]:

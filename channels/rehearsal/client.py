@@ -68,6 +68,10 @@ class RehearsalClient:
         """Let something go wrong."""
         await self._call("POST", "faults", json=fault)
 
+    async def hook(self, url: str) -> None:
+        """Where the provider delivers from now on, for a channel whose webhook is set in the provider's console."""
+        await self._call("POST", "hook", json={"url": url})
+
     async def record(self, after: int = 0) -> list[dict[str, Any]]:
         """Every call the provider got."""
         calls: list[dict[str, Any]] = (await self._call("GET", "record", params={"after": str(after)}))["calls"]

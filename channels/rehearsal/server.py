@@ -70,6 +70,7 @@ class Rehearsal(ABC):
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self.faults = Faults()
+        self.hook_url = ""
         self.record: deque[Recorded] = deque(maxlen=KEPT)
         self._replies: deque[Reply] = deque(maxlen=KEPT)
         self._heard = asyncio.Condition()
@@ -115,6 +116,7 @@ class Rehearsal(ABC):
         app.router.add_post("/control/faults", self._set_fault)
         app.router.add_delete("/control/faults", self._clear_faults)
         app.router.add_get("/control/record", self._list_record)
+        app.router.add_post("/control/hook", self._set_hook)
         self.routes(app.router)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, handler_cancellation=True)
         await self._runner.setup()
@@ -174,6 +176,10 @@ class Rehearsal(ABC):
 
     async def _clear_faults(self, _request: web.Request) -> web.Response:
         self.faults.clear()
+        return web.json_response({"ok": True})
+
+    async def _set_hook(self, request: web.Request) -> web.Response:
+        self.hook_url = str((await request.json())["url"])
         return web.json_response({"ok": True})
 
     async def _list_record(self, request: web.Request) -> web.Response:

@@ -170,7 +170,8 @@ def _adder(channel: Channel) -> Callable[..., None]:
 
 
 def _option(name: str, metavar: str, text: str, *, required: bool = False) -> inspect.Parameter:
-    annotation = Annotated[str if required else str | None, typer.Option(f"--{name}", metavar=metavar, help=text)]
+    option = typer.Option(f"--{name}", metavar=metavar, help=text)
+    annotation: object = Annotated[str, option] if required else Annotated[str | None, option]
     default = inspect.Parameter.empty if required else None
     return inspect.Parameter(  # the prefix lets an option be called `from`
         "o_" + name.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation

@@ -68,10 +68,10 @@ class Home:
         (entry / "SKILL.md").write_text(f"---\nname: {agent_id}\ndescription: Test skill.\n---\n\n{skill}\n")
         return folder
 
-    async def up(self, *args: str) -> GatewayProcess:
+    async def up(self, port: int = 0, *args: str) -> GatewayProcess:
         """Start the gateway and return once it is ready."""
         process = await asyncio.create_subprocess_exec(
-            POSTROOM, "up", "--port", "0", *args, env=self.env, stdout=-3, stderr=-1
+            POSTROOM, "up", "--port", str(port), *args, env=self.env, stdout=-3, stderr=-1
         )
         gateway = GatewayProcess(process)
         await gateway.ready()

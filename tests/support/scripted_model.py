@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -91,7 +91,7 @@ class Asked:
         return self.said[-1][1]
 
 
-Script = Sequence[Reply | str] | Callable[[Asked], Reply | str]
+Script = Sequence[Reply | str] | Callable[[Asked], Reply | str | Awaitable[Reply | str]]
 
 
 class ScriptedModel:
@@ -194,7 +194,8 @@ class ScriptedModel:
         self.requests.append(asked)
         self.arrived.set()
         if callable(self._script):
-            reply = self._script(asked)
+            said = self._script(asked)
+            reply = said if isinstance(said, (str, Reply)) else await said
         else:
             reply = self._script.pop(0) if self._script else Reply(status=400, message="The script is used up.")
         return Reply(text=reply) if isinstance(reply, str) else reply

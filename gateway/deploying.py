@@ -1,0 +1,92 @@
+"""Where routes meet the rest: the facts a preflight reads, and changes written through the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agents_runtime.registry import Registry
+from agents_runtime.tools import BUILT_IN
+from agents_runtime.tools.grants import resolve_grants
+from channels.errors import PostroomError
+from gateway.ledger.protocol import Deployment, Ledger
+from gateway.settings import Settings
+from routes.connection import Connection
+from routes.deploy import decide_deploy, decide_disable, decide_enable
+from routes.preflight import AgentFacts, ConnectionFacts, Facts, Preflight, Proposal, preflight
+from routes.route import Route
+
+BY_WEBHOOK = {"webhook", "http"}
+
+
+class Deployer:
+    """Checks and changes routes on one ledger."""
+
+    def __init__(self, ledger: Ledger, registry: Registry, settings: Settings) -> None:
+        self._ledger = ledger
+        self._registry = registry
+        self._settings = settings
+
+    async def check(self, proposal: Proposal) -> Preflight:
+        """What stands in the way of a proposal now. Writes nothing."""
+        connections, routes = await self._ledger.connections(), await self._ledger.routes()
+        return preflight(proposal, self._facts(proposal.agent_id, connections, routes))
+
+    async def deploy(
+        self, proposal: Proposal, *, fingerprint: str | None = None, disable_conflicting: bool = False
+    ) -> Deployment:
+        """Put a route live. Raises DeployRefused or PreflightStale, and then nothing is written."""
+        return await self._ledger.change_routes(
+            decide_deploy(
+                proposal,
+                lambda connections, routes: self._facts(proposal.agent_id, connections, routes),
+                fingerprint=fingerprint,
+                disable_conflicting=disable_conflicting,
+            )
+        )
+
+    async def disable(self, route_id: str) -> Deployment:
+        """Take a route out of service. Raises RouteUnknown."""
+        return await self._ledger.change_routes(decide_disable(route_id))
+
+    async def enable(self, route_id: str) -> Deployment:
+        """Put a disabled route back in service. Raises RouteUnknown or DeployRefused."""
+        return await self._ledger.change_routes(
+            decide_enable(route_id, lambda connections, routes: self._facts_of(route_id, connections, routes))
+        )
+
+    async def rollback(self) -> Deployment:
+        """Undo the last change of routes. Raises RollbackRefused."""
+        from routes.rollback import decide_rollback
+
+        return await self._ledger.change_routes(decide_rollback(await self._ledger.deployments(100)))
+
+    def _facts(self, agent_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
+        return Facts(
+            connections=connections,
+            routes=routes,
+            agents=self._agents(agent_id),
+            more={c.id: self._about(c) for c in connections},
+        )
+
+    def _facts_of(self, route_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
+        agent_id = next((r.agent_id for r in routes if r.id == route_id), "")
+        return self._facts(agent_id, connections, routes)
+
+    def _about(self, connection: Connection) -> ConnectionFacts:
+        by_webhook = connection.channel in {"whatsapp", "sms"} or connection.settings.get("mode") in BY_WEBHOOK
+        return ConnectionFacts(public_url=bool(self._settings.public_url), needs_public_url=by_webhook)
+
+    def _agents(self, wanted: str) -> Mapping[str, AgentFacts]:
+        """Every agent by its manifest, and the wanted one as it would really be loaded."""
+        facts = {e.id: AgentFacts(e.id, e.status or "disabled", problem=e.problem) for e in self._registry.entries()}
+        if wanted in facts:
+            facts[wanted] = self._loaded(wanted)
+        return facts
+
+    def _loaded(self, agent_id: str) -> AgentFacts:
+        try:
+            package = self._registry.get(agent_id)
+        except PostroomError as error:
+            return AgentFacts(agent_id, "disabled", problem=str(error))
+        grants = resolve_grants(package.manifest.allowed_tools, BUILT_IN)
+        return AgentFacts(agent_id, package.manifest.status, package.revision, missing_tools=grants.missing)
