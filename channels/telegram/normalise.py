@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from channels.errors import PayloadError
 from channels.message import (
@@ -50,9 +51,19 @@ SERVICE = (
     "forum_topic_edited",
     "forum_topic_closed",
     "forum_topic_reopened",
+    "general_forum_topic_hidden",
+    "general_forum_topic_unhidden",
     "message_auto_delete_timer_changed",
+    "video_chat_scheduled",
     "video_chat_started",
     "video_chat_ended",
+    "video_chat_participants_invited",
+    "boost_added",
+    "chat_background_set",
+    "chat_owner_changed",
+    "chat_owner_left",
+    "proximity_alert_triggered",
+    "write_access_allowed",
 )
 """Messages that nobody wrote: something happened in the chat."""
 
@@ -84,15 +95,16 @@ def normalise(
 ) -> list[InboundMessage]:
     """The message in an update; none for a kind that no agent could use. Raises PayloadError on a malformed one."""
     update_id = update.get("update_id")
-    if not isinstance(update_id, int):
+    if not isinstance(update_id, int) or isinstance(update_id, bool):
         raise PayloadError("An update without update_id.")
     context = _Context(account, connection_id, received_at, update_id, dict(update))
     for kind, content in update.items():
         if kind not in ALLOWED_UPDATES:
             continue
         try:
+            to_json(update)  # half a surrogate pair could never be stored, and would block what comes after it
             return [_of_kind(kind, content, context)]
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PayloadError(f"A {kind} that is not as documented ({type(error).__name__}: {error}).") from error
     return []
 
