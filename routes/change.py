@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from routes.connection import Connection
@@ -21,9 +21,3 @@ class RouteChange:
 
 Decide = Callable[[list[Connection], list[Route]], RouteChange]
 """Decides a change on all connections and routes as they are; whatever it raises keeps the change from being made."""
-
-
-def switched_off(before: Sequence[Route], after: Sequence[Route]) -> tuple[str, ...]:
-    """The ids of routes that were live before a change and aren't after it, from the two sides the ledger keeps."""
-    live = {route.id for route in after if route.enabled}
-    return tuple(route.id for route in before if route.enabled and route.id not in live)
