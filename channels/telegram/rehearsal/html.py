@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import unescape
 from typing import Any
 
 from channels.telegram.rehearsal.errors import ApiError, bad_request
+from channels.telegram.rehearsal.links import checked
 
 TAGS = {
     "b": "bold",
@@ -26,106 +26,181 @@ TAGS = {
     "blockquote": "blockquote",
     "tg-emoji": "custom_emoji",
 }
-NAMED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"'}
+NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"'}
+LONGEST_REFERENCE = 9
+"""Characters of a character reference, without its semicolon."""
 
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[^<>]*)?)\s*>")
-_SPECIAL = re.compile("[<&]")
-_ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
+_REFERENCE = re.compile(r"&(?:#[xX]([0-9a-fA-F]+)|#([0-9]+)|([a-zA-Z]+))(;?)")
+_PLAIN = re.compile(r"[^<&]+")
+_SPACE = re.compile(r"\s*")
+_TAG_NAME = re.compile(r"[^\s>]*")
+_ATTRIBUTE_NAME = re.compile(r"[^\s=>/\"']*")
+_TOKEN = re.compile(r"[a-zA-Z0-9.-]*")
 
 Entity = dict[str, Any]
 
 
 def parse(source: str) -> tuple[str, list[Entity]]:
     """Text and entities, offsets in UTF-16 units. Raises ApiError."""
-    text: list[str] = []
-    units = 0
-    entities: list[Entity] = []
-    opened: list[tuple[str, Entity, int]] = []
-    position = 0
+    return _Parser(source).run()
 
-    def add(piece: str) -> None:
-        nonlocal units
-        text.append(piece)
-        units += len(piece.encode("utf-16-le")) // 2
 
-    while position < len(source):
-        char = source[position]
-        if char == "&":
-            found = _ENTITY.match(source, position)
-            add(NAMED.get(found[0]) or unescape(found[0]) if found else "&")
-            position = found.end() if found else position + 1
-        elif char != "<":
-            end = min(
-                (e for e in (source.find("<", position), source.find("&", position)) if e >= 0), default=len(source)
-            )
-            add(source[position:end])
-            position = end
-        else:
-            tag = _TAG.match(source, position)
-            if tag is None:
-                raise _broken(source, position)
-            if tag[1]:
-                _close(source, position, tag[2].lower(), opened, entities, units)
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._at = 0
+        self._text: list[str] = []
+        self._units = 0
+        self._entities: list[Entity] = []
+        self._opened: list[tuple[str, Entity, int]] = []
+
+    def run(self) -> tuple[str, list[Entity]]:
+        source = self._source
+        while self._at < len(source):
+            if plain := _PLAIN.match(source, self._at):
+                self._add(plain[0])
+                self._at = plain.end()
+            elif source[self._at] == "&":
+                self._add(self._reference() or self._take("&"))
+            elif source.startswith("</", self._at):
+                self._close()
             else:
-                opened.append((tag[2].lower(), _open(source, position, tag), units))
-                opened[-1][1]["offset"] = units
-            position = tag.end()
-    if opened:
-        raise _error(f'Can\'t find end tag corresponding to start tag "{opened[-1][0]}"')
-    return "".join(text), sorted(entities, key=lambda e: (e["offset"], -e["length"]))
+                self._open()
+        if self._opened:
+            raise _error(f'Can\'t find end tag corresponding to start tag "{self._opened[-1][0]}"')
+        return "".join(self._text), sorted(self._entities, key=lambda e: (e["offset"], -e["length"]))
 
+    def _open(self) -> None:
+        begin = self._at
+        name = self._match(_TAG_NAME, begin + 1).lower()
+        if self._ended():
+            raise self._complaint("Unclosed start tag", begin)
+        if name not in TAGS:
+            raise self._complaint(f'Unsupported start tag "{name}"', begin)
+        given = self._attributes(name, begin)
+        entity: Entity = {"type": TAGS[name], "offset": self._units}
+        if name == "span" and given.get("class") != "tg-spoiler":
+            raise self._complaint('Tag "span" must have class "tg-spoiler"', begin)
+        if name == "a":
+            entity["url"] = given.get("href", "")
+        elif name == "tg-emoji":
+            entity["custom_emoji_id"] = given.get("emoji-id", "")
+        elif name == "code":
+            entity["language"] = given.get("class", "").removeprefix("language-")
+        elif name == "blockquote" and "expandable" in given:
+            entity["type"] = "expandable_blockquote"
+        self._opened.append((name, entity, len(self._text)))
 
-def _open(source: str, position: int, tag: re.Match[str]) -> Entity:
-    name = tag[2].lower()
-    if name not in TAGS:
-        raise _error(f'Unsupported start tag "{name}" at byte offset {_bytes(source, position)}')
-    given = {a[1].lower(): unescape(a[2] or a[3] or a[4] or "") for a in _ATTRIBUTE.finditer(tag[3])}
-    if name == "span" and given.get("class") != "tg-spoiler":
-        raise _error(f'Tag "span" must have class "tg-spoiler" at byte offset {_bytes(source, position)}')
-    entity: Entity = {"type": TAGS[name], "offset": 0, "length": 0}
-    if name == "a":
-        entity["url"] = given.get("href", "")
-    elif name == "code" and given.get("class", "").startswith("language-"):
-        entity["language"] = given["class"].removeprefix("language-")
-    elif name == "blockquote" and "expandable" in given:
-        entity["type"] = "expandable_blockquote"
-    return entity
+    def _attributes(self, tag: str, begin: int) -> dict[str, str]:
+        given: dict[str, str] = {}
+        while True:
+            self._match(_SPACE, self._at)
+            if self._take(">"):
+                return given
+            name = self._match(_ATTRIBUTE_NAME, self._at)
+            if not name:
+                raise self._complaint(f'Empty attribute name in the tag "{tag}"', begin)
+            self._match(_SPACE, self._at)
+            given[name.lower()] = self._value(tag, begin) if self._take("=") else ""
 
+    def _value(self, tag: str, begin: int) -> str:
+        self._match(_SPACE, self._at)
+        if self._ended():
+            raise self._complaint(f'Unclosed start tag "{tag}"', begin)
+        if quote := self._take('"') or self._take("'"):
+            pieces: list[str] = []
+            while not self._take(quote):
+                if self._ended():
+                    raise self._complaint("Unclosed start tag", begin)
+                pieces.append(self._reference() or self._take(self._source[self._at]))
+            value = "".join(pieces)
+        else:
+            start = self._at
+            value = self._match(_TOKEN, start).lower()
+            if not self._ended() and not self._source[self._at].isspace() and self._source[self._at] != ">":
+                raise self._complaint("Unexpected end of name token", start)
+        if self._ended():
+            raise self._complaint("Unclosed start tag", begin)
+        return value
 
-def _close(
-    source: str, position: int, name: str, opened: list[tuple[str, Entity, int]], entities: list[Entity], units: int
-) -> None:
-    at = _bytes(source, position)
-    if not opened:
-        raise _error(f"Unexpected end tag at byte offset {at}")
-    expected, entity, start = opened.pop()
-    if name != expected:
-        raise _error(f'Unmatched end tag at byte offset {at}, expected "</{expected}>", found "</{name}>"')
-    entity["length"] = units - start
-    if expected == "pre" and entities and entities[-1]["type"] == "code" and "language" in entities[-1]:
-        inner = entities[-1]
-        if (inner["offset"], inner["length"]) == (start, entity["length"]):
-            entities.pop()
-            entity["language"] = inner["language"]
-    if expected == "code":
-        entity = entity if opened and opened[-1][0] == "pre" else {k: v for k, v in entity.items() if k != "language"}
-    if entity["length"] and (entity["type"] != "text_link" or entity["url"]):
-        entities.append(entity)
+    def _close(self) -> None:
+        begin = self._at
+        if not self._opened:
+            raise self._complaint("Unexpected end tag", begin)
+        name = self._match(_TAG_NAME, begin + 2).lower()
+        self._match(_SPACE, self._at)
+        if not self._take(">"):
+            raise self._complaint("Unclosed end tag", begin)
+        expected, entity, first = self._opened.pop()
+        if name and name != expected:
+            problem = (
+                f'Unmatched end tag at byte offset {self._bytes(begin)}, expected "</{expected}>", found "</{name}>"'
+            )
+            raise _error(problem)
+        entity["length"] = self._units - entity["offset"]
+        if expected == "a":
+            entity["url"] = checked(entity["url"] or "".join(self._text[first:]))
+        elif expected == "pre":
+            self._absorb(entity)
+        elif expected == "code" and not (self._opened and self._opened[-1][0] == "pre"):
+            del entity["language"]
+        if entity["length"] and (expected != "a" or entity["url"]):
+            self._entities.append(entity)
 
+    def _absorb(self, pre: Entity) -> None:
+        """A block of code holds no other entity; code that fills it tells the language."""
+        start, end = pre["offset"], pre["offset"] + pre["length"]
+        inner = [e for e in self._entities if e["offset"] >= start and e["offset"] + e["length"] <= end]
+        for entity in inner:
+            self._entities.remove(entity)
+            if entity["type"] == "code" and entity["length"] == pre["length"] and entity.get("language"):
+                pre["language"] = entity["language"]
 
-def _broken(source: str, position: int) -> ApiError:
-    at = _bytes(source, position)
-    rest = source[position + 1 :]
-    if ">" not in rest:
-        return _error(f"Unclosed {'end' if rest.startswith('/') else 'start'} tag at byte offset {at}")
-    name = re.match(r"/?([^\s>/]*)", rest)
-    return _error(f'Unsupported start tag "{name[1].lower() if name else ""}" at byte offset {at}')
+    def _reference(self) -> str:
+        """The character that a reference stands for, or nothing where it is no reference."""
+        found = _REFERENCE.match(self._source, self._at)
+        if found is None:
+            return ""
+        if found[3]:
+            char = NAMED.get(found[3], "")
+        else:
+            number = int(found[1], 16) if found[1] else int(found[2])
+            written = len(found[0]) - len(found[4])
+            char = chr(number) if 0 < number < 0x10FFFF and written <= LONGEST_REFERENCE else ""
+        if "\ud800" <= char <= "\udfff":
+            raise _error(
+                "Text contains invalid Unicode characters after decoding HTML entities, check for unmatched surrogate"
+                " code units"
+            )
+        if char:
+            self._at = found.end()
+        return char
+
+    def _add(self, piece: str) -> None:
+        self._text.append(piece)
+        self._units += len(piece.encode("utf-16-le")) // 2
+
+    def _match(self, pattern: re.Pattern[str], start: int) -> str:
+        found = pattern.match(self._source, start)
+        assert found is not None  # noqa: S101 - each of these patterns matches the empty string
+        self._at = found.end()
+        return found[0]
+
+    def _take(self, char: str) -> str:
+        if not self._source.startswith(char, self._at):
+            return ""
+        self._at += 1
+        return char
+
+    def _ended(self) -> bool:
+        return self._at >= len(self._source)
+
+    def _complaint(self, text: str, position: int) -> ApiError:
+        return _error(f"{text} at byte offset {self._bytes(position)}")
+
+    def _bytes(self, position: int) -> int:
+        return len(self._source[:position].encode())
 
 
 def _error(text: str) -> ApiError:
     return bad_request(f"can't parse entities: {text}")
-
-
-def _bytes(source: str, position: int) -> int:
-    return len(source[:position].encode())

@@ -21,7 +21,11 @@ _NUL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 def formatted(params: Json, field: str, limit: int) -> tuple[str, list[Json]]:
     """A text or caption after entity parsing, within its limit. Raises ApiError in Telegram's words."""
     source = str(params.get(field, ""))
-    if len(source.encode()) > RAW_MAX:
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError:
+        raise bad_request("strings must be encoded in UTF-8") from None
+    if size > RAW_MAX:
         raise bad_request("message is too long")
     mode = str(params.get("parse_mode", "")).lower()
     if mode == "html":
