@@ -278,7 +278,7 @@ class Pipeline:
         if delivery.attempt >= MAX_SEND_ATTEMPTS:
             await self._give_up(delivery, channel, error)
             return
-        wait = after if after is not None else min(60.0, 0.5 * 2 ** (delivery.attempt - 1))
+        wait = after if after is not None else min(60.0, 0.25 * 2 ** (delivery.attempt - 1))
         metrics.SENT.labels(channel, "retried").inc()
         log.warning("delivery_retried", attempt=delivery.attempt, after=wait, error=error)
         await self._ledger.postpone(delivery, wait, error)

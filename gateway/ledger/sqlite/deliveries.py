@@ -117,9 +117,9 @@ def delivered(db: sqlite3.Connection, delivery: Delivery, receipt: Receipt, now:
     return refresh_deliveries(db, line)
 
 
-def postpone(db: sqlite3.Connection, delivery: Delivery, at: float, error: str, *, tried: bool) -> None:
-    """Make it due again, unless another sender has it by now."""
-    _refresh_after(db, _POSTPONE, (at, error, not tried, delivery.id, delivery.attempt))
+def postpone(db: sqlite3.Connection, delivery: Delivery, at: float, error: str, *, tried: bool) -> float | None:
+    """Make it due again, unless another sender has it by now. When the line's next delivery is due, if at all."""
+    return _refresh_after(db, _POSTPONE, (at, error, not tried, delivery.id, delivery.attempt))
 
 
 def failed(db: sqlite3.Connection, delivery: Delivery, error: str, now: float) -> float | None:

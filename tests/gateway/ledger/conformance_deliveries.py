@@ -96,6 +96,24 @@ class Sending:
             assert delivery.attempt == 1
             await ledger.postpone(delivery, 0.0, "the channel's pace", tried=False)
 
+    @pytest.mark.parametrize("what", ["delivered", "postponed", "failed"])
+    async def test_whatever_comes_of_a_send_wakes_who_waits_for_what_is_due_next(
+        self, ledger: Ledger, what: str
+    ) -> None:
+        await ledger.say(CHAT, [piece("a"), piece("b")])
+        delivery = await due_one(ledger)
+        assert (await ledger.due("w1", 10)).deliveries == ()
+        waiting = asyncio.create_task(ledger.wait_for_deliveries(60))
+        await asyncio.sleep(0)
+        match what:
+            case "delivered":
+                await ledger.delivered(delivery, Receipt())
+            case "postponed":
+                await ledger.postpone(delivery, 5.0, "slow down")
+            case _:
+                await ledger.failed(delivery, "refused")
+        await asyncio.wait_for(waiting, 10)
+
     async def test_a_permanent_failure_is_a_dead_letter_and_blocks_nothing(self, ledger: Ledger) -> None:
         await ledger.say(CHAT, [piece("a"), piece("b")])
         await ledger.failed(await due_one(ledger), "blocked by the user")
