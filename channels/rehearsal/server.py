@@ -75,6 +75,7 @@ class Rehearsal(ABC):
         self._replies: deque[Reply] = deque(maxlen=KEPT)
         self._heard = asyncio.Condition()
         self._count = 0
+        self._calls = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._host, self._port = host, port
         self._runner: web.AppRunner | None = None
@@ -99,8 +100,10 @@ class Rehearsal(ABC):
         task.add_done_callback(self._tasks.discard)
 
     def recorded(self, method: str, params: dict[str, Any], status: int, answer: Any) -> None:
-        """Remember a call."""
-        self.record.append(Recorded(len(self.record), time.time(), method, params, status, answer))
+        """Remember a call; of its parameters what JSON can tell, so not the bytes of a file."""
+        told = {name: value for name, value in params.items() if isinstance(value, (str, int, float, dict, list))}
+        self.record.append(Recorded(self._calls, time.time(), method, told, status, answer))
+        self._calls += 1
 
     async def said(self, chat: str, ref: str, text: str, method: str, **more: Any) -> None:
         """Remember what the bot said, and wake whoever waits for it."""

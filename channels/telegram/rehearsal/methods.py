@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 from channels.telegram.rehearsal.errors import ApiError, bad_request
 from channels.telegram.rehearsal.sending import CAPTION_MAX, TEXT_MAX, flag, formatted, keyboard, placed, unpacked
 from channels.telegram.rehearsal.updates import Updates, checked_webhook
-from channels.telegram.rehearsal.world import Chat, World
+from channels.telegram.rehearsal.world import Chat, World, measured
 
 Json = dict[str, Any]
 Said = Callable[..., Awaitable[None]]
@@ -30,6 +31,7 @@ ACTIONS = {
 }
 FILES = {"sendPhoto": "photo", "sendDocument": "document", "sendAudio": "audio", "sendVoice": "voice",
          "sendVideo": "video", "sendAnimation": "animation"}  # fmt: skip
+GIFTS = ("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription", "gifts_from_channels")
 DOWNLOAD_MAX = 20_000_000
 
 
@@ -83,7 +85,9 @@ class Methods:
 
     async def get_chat(self, params: Json) -> Json:
         """Only a chat that the bot has met is found."""
-        return self._world.chat(params.get("chat_id")).info
+        info = self._world.chat(params.get("chat_id")).info
+        gifts = dict.fromkeys(GIFTS, False)
+        return {**info, "accent_color_id": 0, "max_reaction_count": 11, "accepted_gift_types": gifts}
 
     async def set_my_commands(self, _params: Json) -> bool:
         """Taken and not kept: no phone here shows a menu."""
@@ -109,7 +113,7 @@ class Methods:
         file_id = given if isinstance(given, str) else self._world.keep_file(name, content)
         caption, entities = formatted(params, "caption", CAPTION_MAX)
         size = {"file_id": file_id, "file_unique_id": f"u{file_id}", "file_size": len(content)}
-        file: Any = [{**size, "width": 1, "height": 1}] if field == "photo" else {**size, "file_name": name}
+        file: Any = measured(field, {**size, "file_name": name})
         body: Json = {field: file}
         if caption:
             body |= {"caption": caption, **({"caption_entities": entities} if entities else {})}
@@ -211,7 +215,7 @@ class Methods:
         now, number = time.monotonic(), chat.info["id"]
         wait = self._last.get(number, -1e9) + self._per_chat - now
         if self._per_chat and wait > 0:
-            seconds = max(1, round(wait))
+            seconds = math.ceil(wait)
             raise ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
         self._last[number] = now
         return chat

@@ -9,11 +9,24 @@ from typing import Any
 from channels.rehearsal.server import Unsayable
 from channels.telegram.rehearsal.detect import detect
 from channels.telegram.rehearsal.updates import Updates
-from channels.telegram.rehearsal.world import Chat, World
+from channels.telegram.rehearsal.world import Chat, World, measured
 
 Json = dict[str, Any]
 
 KINDS = {"dm", "group", "supergroup", "forum", "channel"}
+RIGHTS = (
+    "can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages", "can_manage_video_chats",
+    "can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users", "can_post_stories",
+    "can_edit_stories", "can_delete_stories",
+)  # fmt: skip
+STANDING: dict[str, Json] = {
+    "left": {},
+    "member": {},
+    "administrator": dict.fromkeys(RIGHTS, False),
+    "kicked": {"until_date": 0},
+}
+"""What the bot can be in a chat, with the fields that always come with it."""
+
 MEDIA = {"photo", "document", "voice", "audio", "video", "sticker", "animation"}
 
 
@@ -99,8 +112,7 @@ class People:
         text = str(request.get("text", ""))
         if not text.strip():
             raise Unsayable("a message needs text")
-        entities = request.get("entities") or detect(text)
-        return {"text": text, **({"entities": entities} if entities else {})}
+        return _worded(text, request, "text")
 
     def _file(self, file: Json, request: Json, number: int) -> Json:
         kind = str(file.get("kind", "document"))
@@ -110,16 +122,10 @@ class People:
         content = base64.b64decode(file.get("base64", ""))
         file_id = self._world.keep_file(name, content)
         size: Json = {"file_id": file_id, "file_unique_id": f"u{file_id}", "file_size": len(content)}
-        if kind == "photo":
-            body: Json = {"photo": [{**size, "width": 90, "height": 90}, {**size, "width": 800, "height": 800}]}
-        else:
-            media_type = {"mime_type": file["media_type"]} if "media_type" in file else {}
-            body = {kind: {**size, **media_type, "file_name": name, "duration": 1}}
+        media_type = {"mime_type": file["media_type"]} if "media_type" in file and kind != "photo" else {}
+        body: Json = {kind: measured(kind, {**size, **media_type, "file_name": name})}
         caption = str(request.get("text", "")) if number == 0 else ""
-        if caption:
-            entities = detect(caption)
-            body |= {"caption": caption, **({"caption_entities": entities} if entities else {})}
-        return body
+        return body | _worded(caption, request, "caption") if caption else body
 
     def _press(self, request: Json, user: Json, chat: Chat, twice: bool) -> Json:
         for message in reversed(chat.messages.values()):
@@ -147,7 +153,9 @@ class People:
         number = int(str(request["edit"]).rpartition(":")[2])
         if number not in chat.messages:
             raise Unsayable("there is no such message to edit")
-        message = {**chat.messages[number], **self._body(request), "edit_date": int(time.time())}
+        before = {name: value for name, value in chat.messages[number].items() if not name.endswith("entities")}
+        field = "text" if "text" in before else "caption"
+        message = {**before, **_worded(str(request.get("text", "")), request, field), "edit_date": int(time.time())}
         chat.messages[number] = message
         self._updates.add("edited_message", message, chat.info["id"])
         return self._done(chat, message)
@@ -161,13 +169,16 @@ class People:
         return {"chat": str(new.info["id"]), "ref": ""}
 
     def _member(self, request: Json, user: Json, chat: Chat) -> Json:
-        was, now = ("left", str(request["member"])) if request["member"] != "left" else ("member", "left")
+        now = str(request["member"])
+        if now not in STANDING:
+            raise Unsayable(f"member is one of {', '.join(STANDING)}")
+        was = "member" if now in ("left", "kicked") else "left"
         content = {
             "chat": chat.info,
             "from": user,
             "date": int(time.time()),
-            "old_chat_member": {"user": self._world.bot, "status": was},
-            "new_chat_member": {"user": self._world.bot, "status": now},
+            "old_chat_member": {"user": self._world.bot, "status": was, **STANDING[was]},
+            "new_chat_member": {"user": self._world.bot, "status": now, **STANDING[now]},
         }
         self._updates.add("my_chat_member", content, chat.info["id"])
         return {"chat": str(chat.info["id"]), "ref": ""}
@@ -175,3 +186,10 @@ class People:
     def _done(self, chat: Chat, message: Json) -> Json:
         number = str(chat.info["id"])
         return {"chat": number, "ref": f"{number}:{message['message_id']}"}
+
+
+def _worded(text: str, request: Json, field: str) -> Json:
+    """A text or caption with its entities: those given, or those that Telegram finds."""
+    entities = request.get("entities") or detect(text)
+    name = "entities" if field == "text" else "caption_entities"
+    return {field: text, **({name: entities} if entities else {})}

@@ -76,9 +76,7 @@ class TelegramRehearsal(Rehearsal):
                 return self._faulty(method, params, fault.status, fault.description, fault.retry_after)
         answer, status = await self._answer(method, params)
         if method.lower() != "getupdates":
-            self.recorded(
-                method, {k: v for k, v in params.items() if isinstance(v, (str, int, dict, list))}, status, answer
-            )
+            self.recorded(method, params, status, answer)
         if fault is not None and fault.drop == "after":
             return dropped(request)
         return web.json_response(answer, status=status)

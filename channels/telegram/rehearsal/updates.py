@@ -114,10 +114,8 @@ class Updates:
     async def _wait(self, offset: int, limit: int, wait: float, displaced: asyncio.Event) -> list[Json]:
         deadline = time.monotonic() + wait
         while True:
-            if offset > 0:
-                while self._pending and self._pending[0]["update_id"] < offset:
-                    self._pending.popleft()
-            found = list(self._pending)[offset:] if offset < 0 else list(self._pending)[:limit]
+            self._confirm(offset)
+            found = list(self._pending)[:limit]
             left = deadline - time.monotonic()
             if found or left <= 0:
                 return found
@@ -134,6 +132,11 @@ class Updates:
                     "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
                 )
 
+    def _confirm(self, offset: int) -> None:
+        """Forget what came before the offset; a negative one counts from the end of the queue."""
+        while self._pending and (self._pending[0]["update_id"] < offset or len(self._pending) > -offset > 0):
+            self._pending.popleft()
+
     def _push(self, update: Json, chat_id: int) -> None:
         lane = self._lanes.get(chat_id)
         if lane is not None:
@@ -144,9 +147,9 @@ class Updates:
 
     async def _drive(self, chat_id: int) -> None:
         """Deliver one chat's updates in order: the first again and again until it is taken, other chats go on."""
-        failures = 0
+        failures, lane = 0, self._lanes[chat_id]
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
-            while self.webhook and (lane := self._lanes.get(chat_id)):
+            while self.webhook and lane and self._lanes.get(chat_id) is lane:
                 update = lane[0]
                 if await self._deliver(session, update):
                     failures = 0
@@ -156,7 +159,8 @@ class Updates:
                     failures += 1
                     pause = 0.0 if failures == 1 else min(LONGEST_BACKOFF, 2.0 ** (failures - 1))
                     await asyncio.sleep(pause * self._scale)
-        self._lanes.pop(chat_id, None)
+        if self._lanes.get(chat_id) is lane:
+            del self._lanes[chat_id]
 
     async def _deliver(self, session: aiohttp.ClientSession, update: Json) -> bool:
         headers = {}
@@ -196,7 +200,7 @@ def checked_webhook(params: Json) -> Json:
         raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
     allowed = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
     if len(secret) > 256 or not set(secret) <= allowed:
-        raise bad_request("secret token contains illegal characters")
+        raise bad_request("secret token contains unallowed characters")
     connections = int(params.get("max_connections", 40))
     if not 1 <= connections <= 100:
         raise bad_request("max_connections must be between 1 and 100")
