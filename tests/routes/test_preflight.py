@@ -286,8 +286,9 @@ def test_the_fingerprint_stands_for_the_proposal_too() -> None:
 
 def test_the_fingerprint_is_the_same_for_the_same_and_ignores_what_is_elsewhere() -> None:
     other = route("other", connection="team")
-    again = Facts([NEW, replace(SHOP, label="Our shop")], [other, LIVE], {**AGENTS, "late": AgentFacts("late")})
-    assert preflight(QUIET, again).fingerprint == check(QUIET, LIVE).fingerprint
+    late = route("late", Scope("channel"))
+    again = Facts([NEW, replace(SHOP, label="Our shop")], [late, other, LIVE], {**AGENTS, "new": AgentFacts("new")})
+    assert preflight(QUIET, again).fingerprint == check(QUIET, LIVE, late).fingerprint
 
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
