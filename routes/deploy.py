@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from channels.errors import PostroomError
 from routes.blockers import names
 from routes.change import Decide, RouteChange
-from routes.conflicts import first_clash
 from routes.connection import Connection
 from routes.preflight import Facts, Preflight, Proposal, preflight
 from routes.route import Route
@@ -18,9 +16,6 @@ FactsOf = Callable[[list[Connection], list[Route]], Facts]
 
 CURABLE = frozenset({"route_conflict", "second_fallback"})
 """Blockers that disabling the conflicting routes takes away."""
-
-ROLLBACK = "rollback"
-"""The action by which the history knows an undoing."""
 
 
 class DeployRefused(PostroomError):
@@ -47,31 +42,6 @@ class RouteUnknown(PostroomError):
     """No such route."""
 
     code = "route_unknown"
-
-
-class RollbackRefused(PostroomError):
-    """There is nothing to undo, or what the last change replaced can't come back as it was."""
-
-    code = "rollback_refused"
-
-
-class Deployed(Protocol):
-    """A change as the history keeps it: the touched routes before and after it."""
-
-    @property
-    def action(self) -> str:
-        """What it was."""
-        ...
-
-    @property
-    def before(self) -> tuple[Route, ...]:
-        """The touched routes as they were."""
-        ...
-
-    @property
-    def after(self) -> tuple[Route, ...]:
-        """The touched routes as they were written."""
-        ...
 
 
 def decide_deploy(
@@ -106,7 +76,7 @@ def decide_enable(
     """Put a route back in service, under the same conditions as a deploy. The decision may raise RouteUnknown too."""
 
     def decide(connections: list[Connection], routes: list[Route]) -> RouteChange:
-        found = preflight(proposal_of(_find(route_id, routes)), facts_of(connections, routes))
+        found = preflight(_proposal_of(_find(route_id, routes)), facts_of(connections, routes))
         return _go_live("enable", found, fingerprint, disable_conflicting, by)
 
     return decide
@@ -122,54 +92,7 @@ def decide_disable(route_id: str, by: str = "owner") -> Decide:
     return decide
 
 
-def decide_rollback(before: Sequence[Route], after: Sequence[Route], by: str = "owner") -> Decide:
-    """Undo one change: what it wrote goes, what it replaced comes back. The decision raises RollbackRefused.
-
-    It refuses where a route changed again since, or where what comes back would now conflict.
-    """
-    was, became = {r.id: r for r in before}, {r.id: r for r in after}
-
-    def decide(connections: list[Connection], routes: list[Route]) -> RouteChange:
-        current = {r.id: r for r in routes}
-        changed = sorted(i for i in was.keys() | became.keys() if current.get(i) != became.get(i))
-        if changed:
-            fix = "Deploy or disable what you want instead."
-            raise RollbackRefused(f"Route '{changed[0]}' was changed again since.", fix=fix)
-        known = {c.id for c in connections}
-        for route in before:
-            if route.connection_id not in known:
-                message = f"Route '{route.id}' is on connection '{route.connection_id}', which is gone."
-                raise RollbackRefused(message, fix="Add the connection again, then roll back.")
-        clash = first_clash(before, [*(r for r in routes if r.id not in became), *before])
-        if clash is not None:
-            message = f"Route '{clash[0].id}' would conflict with '{clash[1].id}', which came later."
-            raise RollbackRefused(message, fix=f"Disable it first: postroom route disable {clash[1].id}")
-        remove = frozenset(became.keys() - was.keys())
-        return RouteChange(put=tuple(before), action=ROLLBACK, by=by, remove=remove)
-
-    return decide
-
-
-def to_undo(history: Sequence[Deployed]) -> Deployed:
-    """The newest change that isn't undone yet, so that each rollback goes back one more. `history` is newest first.
-
-    Raises RollbackRefused where nothing is left.
-    """
-    rollbacks: list[Deployed] = []
-    for change in history:
-        before, after = set(change.before), set(change.after)
-        if before == after:
-            continue
-        if change.action == ROLLBACK:
-            rollbacks.append(change)
-        elif rollbacks and (set(rollbacks[-1].after), set(rollbacks[-1].before)) == (before, after):
-            rollbacks.pop()
-        else:
-            return change
-    raise RollbackRefused("There is no change of routes left to undo.", fix="See what is live: postroom route list")
-
-
-def proposal_of(route: Route) -> Proposal:
+def _proposal_of(route: Route) -> Proposal:
     """The proposal to put a route live as it is."""
     return Proposal(
         connection_id=route.connection_id,

@@ -14,16 +14,14 @@ from routes.deploy import (
     Decide,
     DeployRefused,
     PreflightStale,
-    RollbackRefused,
     RouteUnknown,
     decide_deploy,
     decide_disable,
     decide_enable,
-    decide_rollback,
-    to_undo,
 )
 from routes.preflight import AgentFacts, Facts, Proposal, preflight
 from routes.resolve import RouteTable
+from routes.rollback import RollbackRefused, decide_rollback
 from routes.route import Route
 from routes.scope import Scope
 from tests.routes.support import UNIVERSE, owners, route, scopes
@@ -62,8 +60,7 @@ class Book:
         return change
 
     def roll_back(self) -> RouteChange:
-        last = to_undo(self.history)
-        return self.change(decide_rollback(last.before, last.after))
+        return self.change(decide_rollback(self.history))
 
 
 def test_a_deploy_puts_the_route_live() -> None:
@@ -173,17 +170,17 @@ def test_a_rollback_is_refused_where_a_route_changed_since() -> None:
     first = Done("deploy", (route("r1", DM),), (route("r1", GROUP),))
     book = Book(route("r1", Scope("channel")))
     with pytest.raises(RollbackRefused, match="'r1' was changed again"):
-        book.change(decide_rollback(first.before, first.after))
+        book.change(decide_rollback([first]))
     removed = Done("remove", (route("r1", DM),), ())
     with pytest.raises(RollbackRefused, match="'r1' was changed again"):
-        book.change(decide_rollback(removed.before, removed.after))
+        book.change(decide_rollback([removed]))
 
 
 def test_a_rollback_is_refused_where_what_comes_back_would_conflict() -> None:
     off = replace(route("r1", DM), enabled=False)
     book = Book(off, route("r2", Scope("dm", senders=frozenset("a"))))
     with pytest.raises(RollbackRefused, match="'r1' would conflict with 'r2'") as error:
-        book.change(decide_rollback((route("r1", DM),), (off,)))
+        book.change(decide_rollback([Done("disable", (route("r1", DM),), (off,))]))
     assert "postroom route disable r2" in error.value.fix
 
 
@@ -191,7 +188,7 @@ def test_a_rollback_is_refused_where_the_connection_is_gone() -> None:
     book = Book()
     book.connections = []
     with pytest.raises(RollbackRefused, match="'shop', which is gone"):
-        book.change(decide_rollback((route("r1", DM),), ()))
+        book.change(decide_rollback([Done("remove", (route("r1", DM),), ())]))
 
 
 steps = st.lists(
