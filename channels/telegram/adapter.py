@@ -28,7 +28,7 @@ from channels.adapter import (
     Receipt,
     Verified,
 )
-from channels.errors import ConnectionBroken, PayloadError, PostroomError, VerificationError
+from channels.errors import ConnectionBroken, PayloadError, PostroomError, SendRefused, VerificationError
 from channels.fetch import FetchFailed, Source, fetch
 from channels.message import Attachment, InboundMessage, OutboundMessage
 from channels.telegram import calls
@@ -50,7 +50,12 @@ PORTS = {443, 80, 88, 8443}
 RATES = (Rate("chat", 5, 5.0), Rate("group", 20, 60.0), Rate("connection", 30, 1.0))
 """About a message a second in a chat with a short burst, 20 a minute in a group, 30 a second for the bot."""
 
-REPLY_GONE = ("message to be replied not found", "replied message not found", "message thread not found")
+GONE = {
+    "message to be replied not found": "reply_parameters",
+    "replied message not found": "reply_parameters",
+    "message thread not found": "message_thread_id",
+}
+"""What Telegram says of a reference that leads nowhere any more, and the parameter that makes it."""
 
 
 class AccountUnknown(PostroomError):
@@ -95,7 +100,7 @@ class TelegramAdapter:
             raise VerificationError("The secret token is not this connection's.", status=401)
         try:
             update = json.loads(request.body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise PayloadError("The body is not JSON.") from error
         if not isinstance(update, dict):
             raise PayloadError("The body is not an update.")
@@ -125,23 +130,22 @@ class TelegramAdapter:
             return await self._send_otherwise(call, error)
         except TelegramError as error:
             raise send_error(error) from error
+        except OSError as error:
+            raise SendRefused("The file to send can't be read.", reason=type(error).__name__) from error
 
     async def _send_otherwise(self, call: Call, error: BadRequest) -> Receipt:
         """A refusal that another form of the same call gets around: nothing new, no markup, no reply, no topic."""
         text = error.message.lower()
         if "message is not modified" in text:
             return Receipt(note="Nothing had changed.")
-        if call.plain is not None and ("can't parse entities" in text or "entit" in text):
-            note, other = (
-                "Telegram refused the markup: sent as plain text.",
-                replace(call, params=call.plain, plain=None),
-            )
-        elif any(phrase in text for phrase in REPLY_GONE):
-            gone = ("reply_parameters", "message_thread_id")
+        gone = next((name for phrase, name in GONE.items() if phrase in text and name in call.params), None)
+        if gone is not None:
             note = "What was answered is gone: sent without the reference."
-            other = replace(call, params=_without(call.params, gone), plain=call.plain and _without(call.plain, gone))
-            if other.params == call.params:
-                raise send_error(error) from error
+            plain = call.plain and _without(call.plain, gone)
+            other = replace(call, params=_without(call.params, gone), plain=plain)
+        elif call.plain is not None and "entit" in text:
+            note = "Telegram refused the markup: sent as plain text."
+            other = replace(call, params=call.plain, plain=None)
         else:
             raise send_error(error) from error
         receipt = await self.send(other)
@@ -224,8 +228,9 @@ class TelegramAdapter:
             except Conflict as error:
                 conflicts += 1
                 if conflicts >= CONFLICTS:
+                    does = "sets a webhook" if "webhook" in error.message else "polls"
                     raise ConnectionBroken(
-                        "Another process polls with this token.", fix="Stop it, or give it a bot of its own."
+                        f"Another process {does} with this token.", fix="Stop it, or give it a bot of its own."
                     ) from error
             except TelegramError as error:
                 self._raise_if_broken(error)
@@ -291,5 +296,5 @@ def _receipt(result: Any) -> Receipt:
     return Receipt()
 
 
-def _without(params: dict[str, JsonValue], names: tuple[str, ...]) -> dict[str, JsonValue]:
-    return {name: value for name, value in params.items() if name not in names}
+def _without(params: dict[str, JsonValue], gone: str) -> dict[str, JsonValue]:
+    return {name: value for name, value in params.items() if name != gone}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 from pydantic import JsonValue
@@ -84,7 +84,7 @@ class AiohttpRequest(BaseRequest):
         try:
             async with self._session.request(method, url, data=data, timeout=timeout) as response:
                 return response.status, await response.read()
-        except aiohttp.ClientConnectorError as error:
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise NotSent("The server can't be reached.") from error
         except TimeoutError as error:
             raise TimedOut from error
@@ -107,12 +107,12 @@ class TelegramClient:
         return await self._request.post(f"{self._api}/{method}", RequestData(parameters), read_timeout=seconds)
 
     async def send(self, method: str, params: Mapping[str, JsonValue]) -> Any:
-        """A call that sends something: a file is read from disk. Raises telegram.error.TelegramError."""
+        """A call that sends something: a file is read from disk. Raises telegram.error.TelegramError or OSError."""
         return await self.call(method, {name: _uploaded(value) for name, value in params.items()})
 
     def file_url(self, file_path: str) -> str:
         """Where a file of getFile is. It carries the token."""
-        return f"{self._files}/{file_path.lstrip('/')}"
+        return f"{self._files}/{quote(file_path.lstrip('/'))}"
 
     async def close(self) -> None:
         """Close the connection pool."""
