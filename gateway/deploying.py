@@ -13,6 +13,7 @@ from gateway.settings import Settings
 from routes.connection import Connection
 from routes.deploy import decide_deploy, decide_disable, decide_enable
 from routes.preflight import AgentFacts, ConnectionFacts, Facts, Preflight, Proposal, preflight
+from routes.rollback import decide_rollback
 from routes.route import Route
 
 BY_WEBHOOK = {"webhook", "http"}
@@ -56,8 +57,6 @@ class Deployer:
 
     async def rollback(self) -> Deployment:
         """Undo the last change of routes. Raises RollbackRefused."""
-        from routes.rollback import decide_rollback
-
         return await self._ledger.change_routes(decide_rollback(await self._ledger.deployments(100)))
 
     def _facts(self, agent_id: str, connections: list[Connection], routes: list[Route]) -> Facts:

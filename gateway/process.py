@@ -88,7 +88,6 @@ async def run_gateway(
             await connections.sync(partial(_intake, pipeline))
             workers.start()
             watcher = asyncio.create_task(_watch(ledger, version, routes, connections, pipeline), name="config")
-            warming = asyncio.create_task(asyncio.to_thread(models.warm), name="warm")
             state["ready"] = True
             log.info("ready", host=host, port=bound, models=models.describe())
             try:
@@ -97,7 +96,7 @@ async def run_gateway(
                 state["ready"] = False
                 log.info("draining")
                 watcher.cancel()
-                await asyncio.gather(watcher, warming, return_exceptions=True)
+                await asyncio.gather(watcher, return_exceptions=True)
                 await connections.stop_receiving()
                 await workers.drain(DRAIN_PATIENCE)
         finally:

@@ -22,8 +22,8 @@ LONG = "\n\n".join(
     [
         "## What to bring 🇳🇱",
         *(
-            f"Paragraph {n}: the [map](https://example.com/a_(b)?n={n}) shows **gate {n}**, and _family_ 👨‍👩‍👧‍👦 tickets cost `{n}`."
-            " " + "More words follow here so that the paragraph is long enough to matter. " * 3
+            f"Paragraph {n}: the [map](https://example.com/a_(b)?n={n}) shows **gate {n}**, and _family_ 👨‍👩‍👧‍👦"
+            f" tickets cost `{n}`. " + "More words follow here so that the paragraph is long enough to matter. " * 3
             for n in range(25)
         ),
         "```python\n" + "\n".join(f"print({n})  # a line in a fence" for n in range(60)) + "\n```",
