@@ -80,7 +80,11 @@ async def _decisions(message: InboundMessage, connection: Connection, ledger: Le
     table = RouteTable(r for r in await ledger.routes() if r.connection_id == connection.id)
     found = table.resolve(message)
     if found.route is None:
-        return [Step("route", found.reason, {"connection": connection.id})]
+        considered: list[JsonValue] = [
+            f"{c.route.id}: {c.verdict}{' (' + ', '.join(c.misses) + ')' if c.misses else ''}"
+            for c in table.explain(message).considered
+        ]
+        return [Step("route", found.reason, {"connection": connection.id, "considered": considered})]
     route = found.route
     scope: dict[str, JsonValue] = {k: v if isinstance(v, str) else [*v] for k, v in describe(route.scope).items()}
     steps = [Step("route", route.id, {"scope": scope, "fallback": route.fallback})]

@@ -51,14 +51,14 @@ class Line:
 
 
 @asynccontextmanager
-async def open_line(channel: str, home: Home) -> AsyncIterator[Line]:
+async def open_line(channel: str, home: Home, *options: str) -> AsyncIterator[Line]:
     """Start the channel's rehearsal server and add a connection to it by the command line."""
     port = free_port()
     home.env["POSTROOM_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
     module = importlib.import_module(f"channels.{channel}.rehearsal")
     async with module.rehearse("") as rehearsed, RehearsalClient(rehearsed.control_url) as client:
         registration = importlib.import_module(f"channels.{channel}.channel").CHANNEL
-        args = ["connection", "add", channel, "--id", channel]
+        args = ["connection", "add", channel, "--id", channel, *options]
         for secret in registration.secrets:
             if secret.name in rehearsed.secrets:
                 variable = f"TEST_{channel}_{secret.name}".upper()
