@@ -32,7 +32,7 @@ from channels.errors import ConnectionBroken, PayloadError, PostroomError, SendR
 from channels.fetch import FetchFailed, Source, fetch
 from channels.message import Attachment, InboundMessage, OutboundMessage
 from channels.telegram import calls
-from channels.telegram.client import TelegramClient, is_invalid_token, place_of, send_error
+from channels.telegram.client import TelegramClient, asked_pause, is_invalid_token, place_of, send_error
 from channels.telegram.normalise import ALLOWED_UPDATES, Account, normalise
 from channels.telegram.settings import PUBLIC_API, TelegramSettings
 
@@ -232,13 +232,16 @@ class TelegramAdapter:
                     raise ConnectionBroken(
                         f"Another process {does} with this token.", fix="Stop it, or give it a bot of its own."
                     ) from error
+                asked = 0.0
             except TelegramError as error:
                 self._raise_if_broken(error)
+                asked = asked_pause(error)
                 log.warning("poll_failed", connection=self._connection.id, error=str(error))
             except PostroomError as error:  # not on disk: the same updates come again
+                asked = 0.0
                 log.error("updates_not_kept", connection=self._connection.id, code=error.code, error=str(error))
             failures += 1
-            await asyncio.sleep(self._pause(failures))
+            await asyncio.sleep(max(asked, self._pause(failures)))
 
     def _read(self, updates: list[dict[str, JsonValue]]) -> list[InboundMessage]:
         """The messages of a batch. An update that can't be read is logged and passed over, never the rest with it."""
@@ -268,7 +271,7 @@ class TelegramAdapter:
                     raise ConnectionBroken(f"Telegram refused {method}: {error.message}") from error
                 failures += 1
                 log.warning("telegram_unreachable", connection=self._connection.id, method=method, error=str(error))
-                await asyncio.sleep(self._pause(failures))
+                await asyncio.sleep(max(asked_pause(error), self._pause(failures)))
 
     def _raise_if_broken(self, error: TelegramError) -> None:
         if is_invalid_token(error):

@@ -123,9 +123,7 @@ def send_error(error: TelegramError) -> SendRetry | SendRefused | ConversationMo
     """What a failed call means for a delivery."""
     match error:
         case RetryAfter():
-            after = error.retry_after
-            seconds = after.total_seconds() if isinstance(after, timedelta) else float(after)
-            return SendRetry("Telegram asks to slow down.", after=seconds, sent=False)
+            return SendRetry("Telegram asks to slow down.", after=asked_pause(error), sent=False)
         case ChatMigrated():
             return ConversationMoved("The group became a supergroup.", chat_id=str(error.new_chat_id))
         case InvalidToken():
@@ -143,6 +141,14 @@ def send_error(error: TelegramError) -> SendRetry | SendRefused | ConversationMo
             return SendRetry(str(error.message), sent=False)
         case _:
             return SendRetry(f"Telegram did not answer: {error.message}", sent=None)
+
+
+def asked_pause(error: TelegramError) -> float:
+    """Seconds that Telegram asks to wait; 0 where it asks for nothing."""
+    if not isinstance(error, RetryAfter):
+        return 0.0
+    after = error.retry_after
+    return after.total_seconds() if isinstance(after, timedelta) else float(after)
 
 
 def is_invalid_token(error: TelegramError) -> bool:
@@ -169,7 +175,7 @@ def _uploaded(value: JsonValue) -> Any:
 
 
 def _form(request_data: RequestData) -> aiohttp.FormData:
-    form = aiohttp.FormData()
+    form = aiohttp.FormData(quote_fields=False)  # Telegram shows a file's name as it came, %20 and all
     for name, value in request_data.json_parameters.items():
         form.add_field(name, value)
     for name, (filename, content, media_type) in (request_data.multipart_data or {}).items():
