@@ -2,66 +2,67 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import OrderedDict
 
 from channels.adapter import Call, Limits, Rate
 
 KEPT = 10_000
-"""Chats whose pace is remembered; a forgotten one starts with a full bucket."""
+"""Chats whose pace is remembered; a forgotten one starts afresh."""
 
-Key = tuple[str, ...]
+Key = tuple[Rate, str, str]
 
 
 class Pacer:
-    """Token buckets over a channel's rates, and the waits that a provider asked for. Times are monotonic seconds."""
+    """The latest calls under each rate of a channel, and the pauses a provider asked for. Times are monotonic seconds.
+
+    A rate holds in every window of its length: a call goes only when the `count`th latest before it is old enough.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._rates = limits.rates
-        self._buckets: OrderedDict[Key, tuple[float, float]] = OrderedDict()
-        self._until: OrderedDict[Key, float] = OrderedDict()
+        self._latest: OrderedDict[Key, list[float]] = OrderedDict()
+        self._until: OrderedDict[str, float] = OrderedDict()
 
     def delay(self, call: Call, now: float) -> float:
         """Seconds until this call may go."""
-        waits = [self._until.get(key, now) - now for key in _held(call)]
-        for key, rate in self._keys(call):
-            tokens = self._tokens(key, rate, now)
-            if tokens < 1:
-                waits.append((1 - tokens) * rate.seconds / rate.count)
-        return max(0.0, *waits)
+        free = [self._until.get(call.chat_id, now)]
+        for key in self._keys(call):
+            rate, latest = key[0], self._latest.get(key, [])
+            if len(latest) == rate.count:
+                free.append(latest[0] + rate.seconds)
+        return max(0.0, max(free) - now)
 
-    def sent(self, call: Call, now: float) -> None:
-        """A call goes at this moment."""
-        for key, rate in self._keys(call):
-            self._buckets[key] = (self._tokens(key, rate, now) - 1, now)
-            self._buckets.move_to_end(key)
-        while len(self._buckets) > KEPT:
-            self._buckets.popitem(last=False)
+    def sent(self, call: Call, at: float) -> None:
+        """A call goes at this moment, which may be still to come."""
+        for key in self._keys(call):
+            latest = self._latest.setdefault(key, [])
+            insort(latest, at)
+            del latest[: -key[0].count]
+            self._latest.move_to_end(key)
+        _forget(self._latest)
 
     def refused(self, call: Call, after: float, now: float) -> None:
         """The provider asked for a pause of `after` seconds in this chat."""
-        key = _held(call)[0]
-        self._until[key] = max(self._until.get(key, 0.0), now + after)
-        while len(self._until) > KEPT:
-            self._until.popitem(last=False)
+        self._until[call.chat_id] = max(self._until.get(call.chat_id, now), now + after)
+        self._until.move_to_end(call.chat_id)
+        _forget(self._until)
 
-    def _keys(self, call: Call) -> list[tuple[Key, Rate]]:
-        keys: list[tuple[Key, Rate]] = []
+    def _keys(self, call: Call) -> list[Key]:
+        keys: list[Key] = []
         for rate in self._rates:
             match rate.by:
                 case "connection":
-                    keys.append((("connection",), rate))
+                    keys.append((rate, "", ""))
                 case "chat":
-                    keys.append((("chat", call.chat_id), rate))
+                    keys.append((rate, call.chat_id, ""))
                 case "group" if call.is_group:
-                    keys.append((("group", call.chat_id), rate))
+                    keys.append((rate, call.chat_id, ""))
                 case "method":
-                    keys.append((("method", call.chat_id, call.method), rate))
+                    keys.append((rate, call.chat_id, call.method))
         return keys
 
-    def _tokens(self, key: Key, rate: Rate, now: float) -> float:
-        tokens, at = self._buckets.get(key, (float(rate.count), now))
-        return min(float(rate.count), tokens + max(0.0, now - at) * rate.count / rate.seconds)
 
-
-def _held(call: Call) -> tuple[Key]:
-    return (("chat", call.chat_id),)
+def _forget(remembered: OrderedDict[Key, list[float]] | OrderedDict[str, float]) -> None:
+    while len(remembered) > KEPT:
+        remembered.popitem(last=False)
