@@ -10,6 +10,8 @@ from channels.errors import PostroomError
 
 CHANNELS: dict[str, str] = {
     "telegram": "channels.telegram.channel",
+    "whatsapp": "channels.whatsapp.channel",
+    "sms": "channels.sms.channel",
 }
 """Name of a channel → module whose `CHANNEL` registers it; imported when first asked for."""
 

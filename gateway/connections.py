@@ -46,6 +46,22 @@ class Opened:
     stack: AsyncExitStack
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerFacts:
+    """What the ledger knows of people on one connection, as adapters ask it."""
+
+    ledger: Ledger
+    connection_id: str
+
+    async def last_inbound(self, person: str) -> float | None:
+        """When this person last wrote."""
+        return await self.ledger.last_inbound(self.connection_id, person)
+
+    async def opted_out(self, person: str) -> bool:
+        """Whether this person asked for no more messages."""
+        return await self.ledger.opted_out(self.connection_id, person)
+
+
 async def open_connection(
     connection: Connection, ledger: Ledger, vault: Vault, settings: Settings, channels: ChannelOf = load
 ) -> Opened:
@@ -65,7 +81,15 @@ async def open_connection(
     hook_url = settings.hook_url(connection.id, connection.hook_secret)
     stack = AsyncExitStack()
     adapter = await stack.enter_async_context(
-        channel.open(OpenConnection(id=connection.id, settings=parsed, secrets=secrets, hook_url=hook_url))
+        channel.open(
+            OpenConnection(
+                id=connection.id,
+                settings=parsed,
+                secrets=secrets,
+                hook_url=hook_url,
+                facts=LedgerFacts(ledger, connection.id),
+            )
+        )
     )
     return Opened(connection, channel, adapter, Pacer(adapter.limits), hook_url, parsed.debounce_seconds, sealed, stack)
 

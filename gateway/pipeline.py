@@ -80,6 +80,7 @@ class Pipeline:
             if message.status is not None:
                 await self._report(opened, message)
             else:
+                await self._note_opt_out(message)
                 gathering = opened.adapter.limits.gather_seconds if message.group_id else 0.0
                 events.setdefault(max(gathering, opened.debounce), []).append(message)
         for hold, batch in events.items():
@@ -298,6 +299,12 @@ class Pipeline:
             log.error("connection_needs_attention", connection=opened.connection.id, detail=update.detail)
         elif not await self._ledger.report(opened.connection.id, update):
             log.info("status_without_delivery", ref=update.provider_ref, state=update.state)
+
+    async def _note_opt_out(self, message: InboundMessage) -> None:
+        """A STOP or START that the provider answers itself: written down before the message is."""
+        opt = message.data.get("opt_out")
+        if opt in ("stop", "start"):
+            await self._ledger.set_opted_out(message.connection_id, message.sender.id, opt == "stop")
 
     async def _acknowledge(self, opened: Opened, message: InboundMessage) -> None:
         await self._send_aside(

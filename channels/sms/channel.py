@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import Field, JsonValue
 
-from channels.adapter import Adapter, Call, Channel, Limits, OpenConnection, Rate, Receipt
+from channels.adapter import Adapter, Call, Channel, Limits, OpenConnection, Receipt
 from channels.errors import SendRefused
 from channels.message import InboundMessage, OutboundMessage
 from channels.sms.render import render_text, segments
@@ -28,7 +28,7 @@ class SmsSettings(TwilioSettings, frozen=True):
 class SmsAdapter(TwilioLine):
     """One SMS number or Messaging Service."""
 
-    limits = Limits(text=1600, rates=(Rate("connection", 1, 1.0),))
+    limits = Limits(text=1600)
 
     def __init__(self, connection: OpenConnection, settings: SmsSettings) -> None:
         super().__init__(connection, settings)

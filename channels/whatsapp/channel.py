@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import Field, JsonValue
 
-from channels.adapter import Adapter, Call, Channel, Limits, OpenConnection, Rate, Receipt
+from channels.adapter import Adapter, Call, Channel, Limits, OpenConnection, Receipt
 from channels.errors import SendRefused
 from channels.message import InboundMessage, OutboundMessage
 from channels.twilio.adapter import SECRETS, TwilioLine, TwilioSettings, closing, complain
@@ -33,7 +33,7 @@ class WhatsAppSettings(TwilioSettings, frozen=True):
 class WhatsAppAdapter(TwilioLine):
     """One WhatsApp sender."""
 
-    limits = Limits(text=1600, rates=(Rate("connection", 80, 1.0),))
+    limits = Limits(text=1600)
 
     def __init__(self, connection: OpenConnection, settings: WhatsAppSettings) -> None:
         super().__init__(connection, settings)

@@ -333,6 +333,14 @@ class Ledger(Protocol):
         """When the last message arrived on a connection (from one sender), or None."""
         ...
 
+    async def set_opted_out(self, connection_id: str, person: str, out: bool) -> None:
+        """Remember that a person wants no more messages on a connection, or that they came back."""
+        ...
+
+    async def opted_out(self, connection_id: str, person: str) -> bool:
+        """Whether a person wants no more messages on a connection."""
+        ...
+
     async def depths(self) -> Depths:
         """How much waits."""
         ...

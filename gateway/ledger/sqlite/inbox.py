@@ -43,6 +43,12 @@ INSERT INTO arrivals (connection_id, sender_id, at) VALUES (?, ?, ?)
 ON CONFLICT DO UPDATE SET at = excluded.at
 """
 
+_OPT_OUT = "INSERT INTO opt_outs (connection_id, person, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+_OPT_IN = "DELETE FROM opt_outs WHERE connection_id = ? AND person = ?"
+
+_OPTED_OUT = "SELECT 1 FROM opt_outs WHERE connection_id = ? AND person = ?"
+
 _LAST_ARRIVAL = "SELECT at FROM arrivals WHERE connection_id = ? AND sender_id = ?"
 
 
@@ -55,6 +61,19 @@ def last_inbound(db: sqlite3.Connection, connection_id: str, sender_id: str | No
     """When a sender, or anyone, last wrote on a connection."""
     row = db.execute(_LAST_ARRIVAL, (connection_id, sender_id or "")).fetchone()
     return None if row is None else row[0]
+
+
+def set_opted_out(db: sqlite3.Connection, connection_id: str, person: str, out: bool, now: float) -> None:
+    """Remember a STOP, or forget it."""
+    if out:
+        db.execute(_OPT_OUT, (connection_id, person, now))
+    else:
+        db.execute(_OPT_IN, (connection_id, person))
+
+
+def opted_out(db: sqlite3.Connection, connection_id: str, person: str) -> bool:
+    """Whether a STOP stands."""
+    return db.execute(_OPTED_OUT, (connection_id, person)).fetchone() is not None
 
 
 def _accept(db: sqlite3.Connection, message: InboundMessage, hold: float, now: float) -> Accepted:

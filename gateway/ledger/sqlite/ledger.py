@@ -234,6 +234,14 @@ class SqliteLedger:
         """See Ledger."""
         return await self._reader.run(lambda db: inbox.last_inbound(db, connection_id, sender_id))
 
+    async def set_opted_out(self, connection_id: str, person: str, out: bool) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: inbox.set_opted_out(db, connection_id, person, out, self._now()))
+
+    async def opted_out(self, connection_id: str, person: str) -> bool:
+        """See Ledger."""
+        return await self._reader.run(lambda db: inbox.opted_out(db, connection_id, person))
+
     async def depths(self) -> Depths:
         """See Ledger."""
         return await self._reader.run(listings.depths)

@@ -125,6 +125,15 @@ class Sending:
         await ledger.say(CHAT, [piece(f"{n}") for n in range(5)])
         assert [said(d) for d in await ledger.deliveries(CHAT.key, limit=2)] == ["3", "4"]
 
+    async def test_an_opt_out_stands_until_the_person_comes_back(self, ledger: Ledger) -> None:
+        await ledger.set_opted_out("line", "+1", True)
+        await ledger.set_opted_out("line", "+1", True)
+        assert await ledger.opted_out("line", "+1")
+        assert not await ledger.opted_out("line", "+2")
+        assert not await ledger.opted_out("other", "+1")
+        await ledger.set_opted_out("line", "+1", False)
+        assert not await ledger.opted_out("line", "+1")
+
     async def test_a_waiting_sender_is_woken(self, ledger: Ledger) -> None:
         assert await due(ledger) == []
         waiting = asyncio.create_task(ledger.wait_for_deliveries(60))
