@@ -48,7 +48,7 @@ class Chat:
 
 @dataclass(slots=True)
 class File:
-    """A file as Slack tells of it, and its bytes. `uploaded` turns true with the bytes, `complete` when it is shared."""
+    """A file as Slack tells of it, and its bytes. `uploaded`: the bytes are there; `complete`: it can be seen."""
 
     info: Json
     length: int
