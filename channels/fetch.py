@@ -34,7 +34,7 @@ class FetchFailed(PostroomError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a file is. `auth` headers go only to `auth_hosts`; `trusted` are host:port pairs of our own configuration.
+    """Where a file is. `auth` headers go only to `auth_hosts`, and along no redirect; `trusted` are host:port pairs of our own configuration.
 
     A trusted host (the configured base URL of a provider's API) may be private; any other must be public on every hop.
     """
@@ -52,9 +52,9 @@ async def fetch(source: Source, max_bytes: int) -> AsyncIterator[bytes]:
     connector = aiohttp.TCPConnector(resolver=_PublicResolver(_names(source.trusted)))
     try:
         async with aiohttp.ClientSession(connector=connector, timeout=TIMEOUT) as session:
-            for _ in range(MAX_HOPS):
+            for hop in range(MAX_HOPS):
                 host = _check(url, source.trusted)
-                headers = dict(source.auth) if host in source.auth_hosts else {}
+                headers = dict(source.auth) if hop == 0 and host in source.auth_hosts else {}
                 async with session.get(url, headers=headers, allow_redirects=False) as response:
                     if response.status in {301, 302, 303, 307, 308} and "Location" in response.headers:
                         url = urljoin(url, response.headers["Location"])
