@@ -34,7 +34,9 @@ class FetchFailed(PostroomError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a file is. `auth` headers go only to `auth_hosts`, and along no redirect; `trusted` are host:port pairs of our own configuration.
+    """Where a file is. `auth` headers go to `auth_hosts` only, and along no redirect.
+
+    `trusted` are host:port pairs of our own configuration.
 
     A trusted host (the configured base URL of a provider's API) may be private; any other must be public on every hop.
     """
