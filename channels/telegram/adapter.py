@@ -141,8 +141,7 @@ class TelegramAdapter:
         gone = next((name for phrase, name in GONE.items() if phrase in text and name in call.params), None)
         if gone is not None:
             note = "What was answered is gone: sent without the reference."
-            plain = call.plain and _without(call.plain, gone)
-            other = replace(call, params=_without(call.params, gone), plain=plain)
+            other = replace(call, params={name: value for name, value in call.params.items() if name != gone})
         elif call.plain is not None and "entit" in text:
             note = "Telegram refused the markup: sent as plain text."
             other = replace(call, params=call.plain, plain=None)
@@ -297,7 +296,3 @@ def _receipt(result: Any) -> Receipt:
     if isinstance(result, Mapping) and "message_id" in result:
         return Receipt(f"{result['chat']['id']}:{result['message_id']}")
     return Receipt()
-
-
-def _without(params: dict[str, JsonValue], gone: str) -> dict[str, JsonValue]:
-    return {name: value for name, value in params.items() if name != gone}

@@ -126,12 +126,15 @@ async def test_a_webhook_left_behind_is_taken_away(server, adapter):
         await shelf.has(1)
 
 
-async def test_one_conflict_is_a_restarts_overlap(server, adapter):
-    await said(server, "one")
-    server.faults.add(Fault(method="getUpdates", times=CONFLICTS - 1, status=409, description="Conflict: other"))
+async def test_a_few_conflicts_now_and_then_are_restarts_that_overlap(server, adapter):
     shelf = Shelf()
     async with receiving(adapter, shelf):
-        await shelf.has(1)
+        for count in (1, 2):
+            server.faults.add(
+                Fault(method="getUpdates", times=CONFLICTS - 1, status=409, description="Conflict: other")
+            )
+            await said(server, "one")
+            await shelf.has(count)
 
 
 @pytest.mark.parametrize(

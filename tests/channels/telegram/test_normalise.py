@@ -173,6 +173,13 @@ def test_the_same_update_twice_shares_its_keys_and_its_id():
     assert set(read(again)[0].dedupe_keys) & set(one("dm_text").dedupe_keys)
 
 
+def test_a_topics_first_message_is_no_reply_however_it_is_told():
+    update = load("topic_message")
+    del update["message"]["reply_to_message"]["forum_topic_created"]
+    (message,) = read(update)
+    assert (message.reply_to, message.mentions_bot) == (None, False)
+
+
 def test_album_items_are_gathered_into_one():
     update = load("album_item")
     update["message"]["message_id"] += 1

@@ -17,6 +17,7 @@ from channels.fetch import FetchFailed, FetchRefused
 from channels.message import Attachment, Button, Conversation, OutboundMessage
 from channels.rehearsal.faults import Fault
 from channels.telegram.adapter import TelegramAdapter
+from channels.telegram.rehearsal import TelegramRehearsal
 from tests.channels.telegram.conftest import Shelf, opened, receiving, said
 
 CONFIRM = Button("yes", "Yes")
