@@ -8,7 +8,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -113,7 +113,7 @@ class Delivery:
 
     async def _post(
         self, body: bytes, media_type: str, headers: dict[str, str], url: str = ""
-    ) -> tuple[str, dict[str, str], str]:
+    ) -> tuple[str, Mapping[str, str], str]:
         """Push once: Slack's word for what failed (or nothing), and the headers and body of the answer."""
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
@@ -135,7 +135,7 @@ class Delivery:
                 timeout=aiohttp.ClientTimeout(total=self._patience),
             ) as response:
                 failed = "" if 200 <= response.status < 300 else "http_error"
-                return failed, dict(response.headers), await response.text(errors="replace")
+                return failed, response.headers, await response.text(errors="replace")
         except TimeoutError:
             return "http_timeout", {}, ""
         except aiohttp.TooManyRedirects:
