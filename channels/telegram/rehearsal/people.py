@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from channels.rehearsal.server import Unsayable
-from channels.telegram.rehearsal.detect import detect
+from channels.telegram.rehearsal.entities.detect import detect
 from channels.telegram.rehearsal.updates import Updates
 from channels.telegram.rehearsal.world import Chat, World, measured
 

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from channels.telegram.rehearsal import html, markdown_v2
-from channels.telegram.rehearsal.detect import utf16
+from channels.telegram.rehearsal.entities import html, markdown_v2
+from channels.telegram.rehearsal.entities.detect import utf16
 from channels.telegram.rehearsal.errors import bad_request
 from channels.telegram.rehearsal.world import Chat
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.telegram.rehearsal import html, markdown_v2
+from channels.telegram.rehearsal.entities import html, markdown_v2
 from channels.telegram.rehearsal.errors import ApiError
 
 B = "🥐 🥐"  # 9 bytes, 5 UTF-16 units

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.telegram.rehearsal.errors import ApiError, bad_request
-from channels.telegram.rehearsal.links import checked
+from channels.telegram.rehearsal.entities.links import checked
 
 RESERVED = frozenset("_*[]()~`>#+-=|{}.!")
 MARKS = {

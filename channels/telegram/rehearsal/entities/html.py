@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from channels.telegram.rehearsal.errors import ApiError, bad_request
-from channels.telegram.rehearsal.links import checked
+from channels.telegram.rehearsal.entities.links import checked
 
 TAGS = {
     "b": "bold",
