@@ -16,6 +16,10 @@ from gateway.vault import load_vault
 from routes.connection import Connection, ConnectionStatus
 
 
+BROKEN = frozenset({"token", "vault_seal_broken", "connection_broken"})
+"""Findings that no waiting mends. A provider that can't be reached now, or a webhook not set yet, leaves it open."""
+
+
 async def check_connection(connection: Connection, ledger: Ledger, settings: Settings) -> dict[str, JsonValue]:
     """Check one connection, write its status down, and return the report as plain JSON."""
     try:
@@ -29,9 +33,12 @@ async def check_connection(connection: Connection, ledger: Ledger, settings: Set
         heard = Finding("last_event", True, "No event has arrived yet.", "Send the bot a message to see one.")
     else:
         heard = Finding("last_event", True, f"The last event arrived at {iso(last)}.")
-    problems = "; ".join(f.message for f in report.findings if not f.ok)
-    status: ConnectionStatus = "ok" if report.ok else "needs_attention"
-    await ledger.put_connection(replace(connection, status=status, status_detail="" if report.ok else problems))
+    problems = [f for f in report.findings if not f.ok]
+    status: ConnectionStatus = "ok" if report.ok else "unverified"
+    if any(f.code in BROKEN for f in problems):
+        status = "needs_attention"
+    detail = "; ".join(f.message for f in problems)
+    await ledger.put_connection(replace(connection, status=status, status_detail=detail))
     return {
         "id": connection.id,
         "channel": connection.channel,

@@ -159,7 +159,9 @@ class TelegramAdapter:
             hook = await self._client.call("getWebhookInfo", {})
         except TelegramError as error:
             problem = send_error(error)
-            return ConnectionReport(False, findings=(Finding("token", False, problem.message, problem.fix),))
+            code = "token" if is_invalid_token(error) else "unreachable"
+            return ConnectionReport(False, findings=(Finding(code, False, problem.message, problem.fix),))
+        self._account = Account(int(me["id"]), str(me.get("username", "")))
         name = f"@{me.get('username', '')}"
         findings = [Finding("token", True, f"The token is {name}'s."), self._webhook_finding(hook)]
         if hook.get("last_error_message") and self._settings.mode == "webhook":

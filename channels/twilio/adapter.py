@@ -100,8 +100,9 @@ class TwilioLine:
             account, status = await self._client.fetch_account()
             findings.append(Finding("token", status == "active", f"The account is {status}."))
         except SendError as error:
-            fix = "Check the account SID and the auth token." if isinstance(error, SendRefused) else error.fix
-            findings.append(Finding("token", False, error.message, fix))
+            refused = isinstance(error, SendRefused)
+            fix = "Check the account SID and the auth token." if refused else "Try again in a moment."
+            findings.append(Finding("token" if refused else "unreachable", False, error.message, fix))
         return ConnectionReport(all(f.ok for f in findings), account, tuple(findings))
 
     async def _create(self, call: Call, extra: Mapping[str, JsonValue] | None = None, note: str = "") -> Receipt:

@@ -47,6 +47,7 @@ def explain(
         row = await find_connection(ledger, connection or "")
         opened = await open_connection(row, ledger, load_vault(settings.key_path), settings)
         async with opened.stack:
+            await opened.adapter.check()  # learns who the bot is, which decides what is a mention
             return await explain_payload(opened, given or {}, ledger, registry)
 
     steps = with_ledger(work)
