@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from channels.slack.rehearsal.blocks import buttons, checked
 from channels.slack.rehearsal.errors import ApiError, missing, required
@@ -24,10 +24,8 @@ _TS = re.compile(r"^\d{10}\.\d{6}$")
 _EMOJI = re.compile(r"^[a-z0-9_+'-]+(?:::skin-tone-[2-6])?$")
 
 
-class Say(Protocol):
-    """How a rehearsal is told what the bot said."""
-
-    def __call__(self, chat: str, ref: str, text: str, method: str, **more: Any) -> Awaitable[None]: ...
+Say = Callable[..., Awaitable[None]]
+"""`Rehearsal.said`: how a rehearsal is told what the bot said."""
 
 
 class Messages:
