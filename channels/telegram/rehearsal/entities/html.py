@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from channels.telegram.rehearsal.errors import ApiError, bad_request
 from channels.telegram.rehearsal.entities.links import checked
+from channels.telegram.rehearsal.errors import ApiError, bad_request
 
 TAGS = {
     "b": "bold",

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from channels.telegram.rehearsal.errors import ApiError, bad_request
 from channels.telegram.rehearsal.entities.links import checked
+from channels.telegram.rehearsal.errors import ApiError, bad_request
 
 RESERVED = frozenset("_*[]()~`>#+-=|{}.!")
 MARKS = {
