@@ -51,8 +51,7 @@ class Delivery:
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """Hang up."""
-        await self.sockets.close()
+        """Hang up on request URLs; the websockets are closed by themselves."""
         if self._session is not None:
             await self._session.close()
 

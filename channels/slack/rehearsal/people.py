@@ -207,7 +207,7 @@ class People:
 
     def _leave(self, *, uninstalled: bool) -> Json:
         """The app is uninstalled, or its tokens are revoked; Slack tells of both in no certain order."""
-        revoked = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [self._world.bot]}}
+        revoked: Json = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [self._world.bot]}}
         gone = [{"type": "app_uninstalled"}] if uninstalled else []
         self._revoke("account_inactive" if uninstalled else "token_revoked")
         self._events.emit(*({**event, "event_ts": self._world.ts()} for event in [revoked, *gone]))

@@ -79,7 +79,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _rich(blocks: list[Json]) -> Iterator[str]:
     for block in blocks:
-        if block["type"] == "rich_text":
+        if block.get("type") == "rich_text":
             for one in _walk(block):
                 match one.get("type"):
                     case "user":

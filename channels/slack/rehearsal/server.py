@@ -39,6 +39,9 @@ SCOPES = (
 )  # fmt: skip
 
 
+SAYING = {"chat.postMessage", "chat.update", "files.completeUploadExternal"}
+
+
 class SlackRehearsal(Rehearsal):
     """Slack for one app. `per_channel` is the pause in seconds it wants between posts in a channel, 0 for none.
 
@@ -127,8 +130,9 @@ class SlackRehearsal(Rehearsal):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.delivery.close()
+        await self.delivery.sockets.close()
         await super().__aexit__(kind, error, trace)
+        await self.delivery.close()
 
     async def _call(self, request: web.Request) -> web.Response:
         name = request.match_info["method"]
@@ -192,9 +196,9 @@ class SlackRehearsal(Rehearsal):
         return web.json_response(answer, status=status, headers=headers)
 
     def _record(self, name: str, params: Json, status: int, answer: Json) -> None:
-        """Remember a call; of one that says something, with the pings in it."""
-        if name.startswith("chat.") or name == "files.completeUploadExternal":
-            pings = told(params)
+        """Remember a call; of one that said something, with the pings in it."""
+        if name in SAYING:
+            pings = told(params) if answer["ok"] else []
             self.pings += pings
             answer = {**answer, "pings": pings}
         self.recorded(name, params, status, answer)

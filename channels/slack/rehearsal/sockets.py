@@ -15,6 +15,7 @@ from aiohttp import WSMsgType, web
 Json = dict[str, Any]
 
 _HEARTBEAT = 10.0
+_GOODBYE = 1.0
 
 
 class Sockets:
@@ -46,7 +47,7 @@ class Sockets:
         if ticket not in self._tickets:
             return web.Response(status=403)
         self._tickets.remove(ticket)
-        socket = web.WebSocketResponse(heartbeat=_HEARTBEAT)
+        socket = web.WebSocketResponse(heartbeat=_HEARTBEAT, timeout=_GOODBYE)
         await socket.prepare(request)
         self._live.append(socket)
         await socket.send_json(
