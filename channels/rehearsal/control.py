@@ -119,7 +119,7 @@ class Control:
         return {"ok": True}
 
     async def _set_hook(self, request: web.Request) -> Any:
-        self._rehearsal.hook_url = _Hook.model_validate_json(await request.read()).url
+        await self._rehearsal.set_hook(_Hook.model_validate_json(await request.read()).url)
         return {"ok": True}
 
 

@@ -65,6 +65,10 @@ class Rehearsal(ABC):
     async def say(self, request: dict[str, Any]) -> dict[str, Any]:
         """Let a user do something; `{"chat", "ref"}` of what was made. Raises Unsayable."""
 
+    async def set_hook(self, url: str) -> None:
+        """Deliver there from now on. Raises Unsayable where the provider wouldn't take it."""
+        self.hook_url = url
+
     async def reset(self) -> None:
         """Forget what was said, called and set. Subclasses forget their people too."""
         self.faults.clear()

@@ -20,12 +20,18 @@ Json = dict[str, Any]
 
 TEXT_MAX, UPDATE_MAX, MARKDOWN_TEXT_MAX, ATTACHMENTS_MAX = 40_000, 4_000, 12_000, 100
 
+STATUS_SECONDS = 120.0
+
 _TS = re.compile(r"^\d{10}\.\d{6}$")
 _EMOJI = re.compile(r"^[a-z0-9_+'-]+(?:::skin-tone-[2-6])?$")
 
 
 Say = Callable[..., Awaitable[None]]
 """`Rehearsal.said`: how a rehearsal is told what the bot said."""
+
+
+Typing = Callable[[str, float], None]
+"""`Journal.typing`: where and for how long the bot is seen at work."""
 
 
 class Messages:
@@ -35,10 +41,13 @@ class Messages:
     told of its own posts too, as every app is that asked for the events of a channel.
     """
 
-    def __init__(self, world: World, events: Events, said: Say, *, per_channel: float, echoes: bool) -> None:
+    def __init__(
+        self, world: World, events: Events, said: Say, typing: Typing, *, per_channel: float, echoes: bool
+    ) -> None:
         self._world = world
         self._events = events
         self._said = said
+        self._typing = typing
         self._per_channel = per_channel
         self._echoes = echoes
         self._last: dict[str, float] = {}
@@ -105,13 +114,14 @@ class Messages:
         return {}
 
     async def status(self, params: Json) -> Json:
-        """assistant.threads.setStatus: shows nothing here."""
+        """assistant.threads.setStatus: the bot is seen at work until it posts, or for two minutes."""
         channel, thread = required(params, "channel_id", "thread_ts")
         if "status" not in params:
             raise missing("status")
-        self._world.reached(channel)
+        chat = self._world.reached(channel)
         if not _TS.match(thread):
             raise ApiError("invalid_thread_ts")
+        self._typing(chat.id, STATUS_SECONDS if params["status"] else 0.0)
         return {}
 
     async def say(self, chat: Chat, content: Json, method: str) -> Json:

@@ -25,6 +25,8 @@ class Conversations:
             "conversations.list": Method(self.list, "channels:read", form=True),
             "conversations.info": Method(self.info, "channels:read", form=True),
             "conversations.members": Method(self.members, "channels:read", form=True),
+            "conversations.history": Method(self.history, "channels:history", form=True),
+            "conversations.replies": Method(self.replies, "channels:history", form=True),
             "conversations.open": Method(self.open, "im:write"),
             "users.info": Method(self.user, "users:read", form=True),
             "users.list": Method(self.users, "users:read", form=True),
@@ -55,6 +57,25 @@ class Conversations:
         """conversations.members."""
         members, more = page(params, self._found(params).members)
         return {"members": members, **more}
+
+    async def history(self, params: Json) -> Json:
+        """conversations.history, newest first: what was said in a thread alone is not in it."""
+        chat = self._member_of(params)
+        seen = [
+            message
+            for message in reversed(chat.messages.values())
+            if message.get("thread_ts", message["ts"]) == message["ts"] or message.get("subtype") == "thread_broadcast"
+        ]
+        return _between(params, seen)
+
+    async def replies(self, params: Json) -> Json:
+        """conversations.replies: a thread from its first message on."""
+        chat = self._member_of(params)
+        (ts,) = required(params, "ts")
+        if ts not in chat.messages:
+            raise ApiError("thread_not_found")
+        root = chat.messages[ts].get("thread_ts", ts)
+        return _between(params, [m for m in chat.messages.values() if root in (m["ts"], m.get("thread_ts"))])
 
     async def open(self, params: Json) -> Json:
         """conversations.open, for one user or several, or a conversation there is."""
@@ -92,6 +113,12 @@ class Conversations:
             raise ApiError("channel_not_found")
         return self._world.reached(channel)
 
+    def _member_of(self, params: Json) -> Chat:
+        chat = self._found(params)
+        if not chat.joined:
+            raise ApiError("not_in_channel")
+        return chat
+
     def _told(self, chat: Chat) -> Json:
         shared = {"id": chat.id, "created": chat.created, "is_archived": chat.archived, "is_org_shared": False}
         if chat.kind == "dm":
@@ -115,3 +142,11 @@ class Conversations:
             "topic": {"value": "", "creator": "", "last_set": 0},
             "purpose": {"value": "", "creator": "", "last_set": 0},
         }
+
+
+def _between(params: Json, messages: list[Json]) -> Json:
+    """The messages between `oldest` and `latest`, without those at the ends unless `inclusive`; a page of them."""
+    oldest, latest = str(params.get("oldest") or "0"), str(params.get("latest") or "9")
+    ends = {oldest, latest} if flag(params.get("inclusive")) else set[str]()
+    found, more = page(params, [m for m in messages if oldest < m["ts"] < latest or m["ts"] in ends])
+    return {"messages": found, "has_more": bool(more["response_metadata"]["next_cursor"]), "pin_count": 0, **more}

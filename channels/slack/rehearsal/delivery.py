@@ -68,20 +68,21 @@ class Delivery:
         failed, _, body = await self._post(urlencode(form).encode(), "application/x-www-form-urlencoded", {})
         return failed, _message(body)
 
+    def reachable(self) -> None:
+        """There is a request URL now."""
+        self._reachable.set()
+
     async def verify(self, url: str, token: str) -> bool:
         """Whether a request URL answers Slack's challenge."""
         challenge = secrets.token_urlsafe(30)
         body = json.dumps({"token": token, "challenge": challenge, "type": "url_verification"}).encode()
         failed, _, answer = await self._post(body, "application/json", {}, url)
         said = answer.strip().strip('"')
-        verified = not failed and challenge in (
+        return not failed and challenge in (
             said,
             said.removeprefix("challenge="),
             _message(answer).get("challenge"),
         )
-        if verified:
-            self._reachable.set()
-        return verified
 
     async def _in_turn(self, payloads: list[Json]) -> None:
         for payload in payloads:

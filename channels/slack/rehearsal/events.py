@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from channels.slack.rehearsal.delivery import Delivery
@@ -12,22 +13,27 @@ from channels.slack.rehearsal.world import CHANNEL_TYPES, Chat, World, identifie
 
 Json = dict[str, Any]
 
+Reordered = Callable[[Json], list[Json]]
+"""The events to deliver now that one happened: `Faults.reordered`."""
+
 _TOKEN = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 
 
 class Events:
     """Wraps events and hands them over to be delivered, if the bot is where they happen."""
 
-    def __init__(self, world: World, delivery: Delivery, verification_token: str) -> None:
+    def __init__(self, world: World, delivery: Delivery, reordered: Reordered, verification_token: str) -> None:
         self._world = world
         self._delivery = delivery
+        self._reordered = reordered
         self._token = verification_token
 
     def emit(self, *events: Json, chat: Chat | None = None, team_id: str = "", twice: bool = False) -> None:
         """Tell the app, one after the other. `team_id` is the workspace of who caused it, if it is another one."""
         if chat is None or chat.joined:
             wrapped = [self._wrap(event, team_id or self._world.team_id, chat) for event in events]
-            self._delivery.events([one for one in wrapped for _ in range(2 if twice else 1)])
+            due = [one for event in wrapped for one in self._reordered(event)]
+            self._delivery.events([one for one in due for _ in range(2 if twice else 1)])
 
     def message(self, chat: Chat, message: Json, **more: Any) -> Json:
         """A `message` event for a message that is kept."""

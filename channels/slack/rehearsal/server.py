@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from channels.rehearsal.faults import Fault
-from channels.rehearsal.server import Rehearsal, dropped
+from channels.rehearsal.server import Rehearsal, Unsayable, dropped
 from channels.slack.rehearsal.chat import Messages, told
 from channels.slack.rehearsal.conversations import Conversations
 from channels.slack.rehearsal.delivery import Delivery
@@ -80,10 +80,10 @@ class SlackRehearsal(Rehearsal):
             patience=patience,
             retry_scale=retry_scale,
         )
-        events = Events(self.world, self.delivery, VERIFICATION_TOKEN)
+        events = Events(self.world, self.delivery, self.faults.reordered, VERIFICATION_TOKEN)
         self._scopes = scopes
         self._revoked = ""
-        messages = Messages(self.world, events, self.said, per_channel=per_channel, echoes=echoes)
+        messages = Messages(self.world, events, self.said, self.journal.typing, per_channel=per_channel, echoes=echoes)
         self._files = Files(self.world, messages, lambda: self.url)
         self._interactions = Interactions(
             self.world,
@@ -126,6 +126,20 @@ class SlackRehearsal(Rehearsal):
     async def say(self, request: Json) -> Json:
         """Let a person write, press, react, edit, delete; the app be uninstalled or disconnected. Raises Unsayable."""
         return await self._people.act(request, twice=self.faults.duplicates())
+
+    async def set_hook(self, url: str) -> None:
+        """Deliver there from now on, once it answered Slack's challenge. Raises Unsayable."""
+        if url and not await self.delivery.verify(url, VERIFICATION_TOKEN):
+            raise Unsayable("Your URL didn't respond with the value of the challenge parameter.")
+        await super().set_hook(url)
+        self.delivery.reachable()
+
+    async def reset(self) -> None:
+        """Forget everyone and everything; the app is installed, and its sockets stay."""
+        await super().reset()
+        self.world.forget()
+        self.pings.clear()
+        self._revoked = ""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -222,15 +236,6 @@ class SlackRehearsal(Rehearsal):
         bearer = request.headers.get("Authorization", "")
         allowed = bearer == f"Bearer {self.bot_token}" and "files:read" in self._scopes and not self._revoked
         return self._files.fetch(request.match_info["team_and_file"].rpartition("-")[2], allowed=allowed)
-
-    async def _set_hook(self, request: web.Request) -> web.Response:
-        """A request URL is taken once it answers Slack's challenge."""
-        url = str((await request.json())["url"])
-        if url and not await self.delivery.verify(url, VERIFICATION_TOKEN):
-            words = "Your URL didn't respond with the value of the challenge parameter."
-            return web.json_response({"error": words}, status=400)
-        self.hook_url = url
-        return web.json_response({"ok": True})
 
     def _revoke(self, error: str) -> None:
         self._revoked = error

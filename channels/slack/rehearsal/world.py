@@ -72,6 +72,12 @@ class World:
         self._last = 0
         self._count = 0
 
+    def forget(self) -> None:
+        """Leave nothing but the bot."""
+        self.users = {self.bot: self.users[self.bot]}
+        self.chats.clear()
+        self.files.clear()
+
     def serial(self) -> int:
         """A number that was not given before."""
         self._count += 1

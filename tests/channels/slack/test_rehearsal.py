@@ -316,6 +316,36 @@ async def test_a_reaction_is_added_once(web, people):
     assert (await refused(web.reactions_remove(name="eyes", **where)))["error"] == "no_reaction"
 
 
+async def test_history_leaves_out_threads_and_replies_tell_them(web, people):
+    root = await people.say("root", chat="general")
+    ts = root.ref.rpartition(":")[2]
+    inside = await web.chat_postMessage(channel=root.chat, text="inside", thread_ts=ts)
+    last = await web.chat_postMessage(channel=root.chat, text="last")
+    told = await web.conversations_history(channel=root.chat, limit=1)
+    assert ([m["text"] for m in told["messages"]], told["has_more"]) == (["last"], True)
+    rest = await web.conversations_history(channel=root.chat, cursor=told["response_metadata"]["next_cursor"])
+    assert [m["text"] for m in rest["messages"]] == ["root"]
+    for inclusive, texts in ((True, ["last"]), (False, [])):
+        one = await web.conversations_history(
+            channel=root.chat, oldest=inside["ts"], latest=last["ts"], inclusive=inclusive
+        )
+        assert [m["text"] for m in one["messages"]] == texts
+    thread = await web.conversations_replies(channel=root.chat, ts=ts)
+    assert [m["text"] for m in thread["messages"]] == ["root", "inside"]
+    lost = web.conversations_replies(channel=root.chat, ts="1700000000.000100")
+    assert (await refused(lost))["error"] == "thread_not_found"
+    await people.say(chat="general", member=False)
+    assert (await refused(web.conversations_history(channel=root.chat)))["error"] == "not_in_channel"
+
+
+async def test_a_reset_leaves_the_app_alone(server, web, people):
+    await people.say("hello", user="ann")
+    await people.say(tokens_revoked=True)
+    await people.reset()
+    assert [one["id"] for one in (await web.users_list())["members"]] == [server.world.bot]
+    assert [call["method"] for call in await people.record()] == ["users.list"]
+
+
 async def test_a_status_is_set_in_a_thread(web, people):
     said = await people.say("hello")
     ts = said.ref.rpartition(":")[2]

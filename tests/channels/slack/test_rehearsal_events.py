@@ -58,7 +58,7 @@ class Socket:
         web = AsyncWebClient(base_url=server.base_url)
         self.client = SocketModeClient(server.app_token, web_client=web, ping_interval=0.05)
         self.client.socket_mode_request_listeners.append(self._heard)
-        self.client.message_listeners.append(self._told)
+        self.client.on_message_listeners.append(self._told)
         self.requests: asyncio.Queue = asyncio.Queue()
         self.messages: asyncio.Queue = asyncio.Queue()
         self.silent, self.answer = 0, None
@@ -70,9 +70,10 @@ class Socket:
         else:
             await client.send_socket_mode_response(SocketModeResponse(request.envelope_id, self.answer))
 
-    async def _told(self, client, message, raw):
-        if message["type"] in ("hello", "disconnect"):
-            self.messages.put_nowait(message)
+    async def _told(self, message):
+        told = json.loads(message.data)
+        if told["type"] in ("hello", "disconnect"):
+            self.messages.put_nowait(told)
 
     async def event(self):
         return (await self.requests.get()).payload["event"]
@@ -163,8 +164,8 @@ async def test_what_is_not_acknowledged_comes_again():
 
 async def test_a_socket_that_is_told_to_go_comes_back_and_misses_nothing(people, socket):
     await people.say(disconnect="refresh_requested")
-    assert (await socket.messages.get())["reason"] == "refresh_requested"
     await people.say("hello")
+    assert (await socket.messages.get())["reason"] == "refresh_requested"
     assert (await socket.messages.get())["type"] == "hello"
     assert (await socket.event())["text"] == "hello"
 
@@ -309,9 +310,9 @@ async def test_a_file_comes_with_where_to_fetch_it(server, people, socket):
     event = await socket.event()
     assert (event["subtype"], event["text"], event["files"][0]["name"]) == ("file_share", "see", "a.txt")
     headers = {"Authorization": f"Bearer {server.bot_token}"}
-    async with aiohttp.ClientSession() as session:
-        async with session.get(event["files"][0]["url_private"], headers=headers) as response:
-            assert await response.read() == b"hi"
+    url = event["files"][0]["url_private"]
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
+        assert await response.read() == b"hi"
 
 
 async def test_edits_previews_and_deletions_nest_the_message(people, socket):
@@ -363,6 +364,13 @@ async def test_duplicates_have_the_same_event_id(people, socket):
     await people.say("twice")
     one, two = [(await socket.requests.get()).payload for _ in range(2)]
     assert one == two
+
+
+async def test_an_event_can_be_overtaken(people, socket):
+    await people.fault(reorder=True)
+    await people.say("first")
+    await people.say("second")
+    assert [(await socket.event())["text"] for _ in range(2)] == ["second", "first"]
 
 
 async def test_the_bot_hears_only_where_it_is(people, socket):
@@ -441,17 +449,17 @@ async def test_a_response_url_takes_five_answers(people, socket):
 
 async def test_a_command_is_answered_with_the_acknowledgement(people, socket):
     socket.answer = {"text": "At once"}
-    assert await people.ask(slash={"command": "/ask"}) == "At once"
+    assert await people.ask("", slash={"command": "/ask"}) == "At once"
 
 
 async def test_commands_and_presses_reach_a_request_url_as_forms(server, web, people, hook):
     await people.hook(hook.url)
     hook.answers = [http.json_response({"text": "Soon"}), http.Response(status=500)]
-    assert await people.ask(slash={"command": "/ask", "text": "a&b"}) == "Soon"
+    assert await people.ask("", slash={"command": "/ask", "text": "a&b"}) == "Soon"
     headers, body = await hook.pushes.get()
     assert SignatureVerifier(server.signing_secret).is_valid_request(body, headers)
     assert parse_qs(body.decode())["text"] == ["a&b"]
-    assert await people.ask(slash={"command": "/ask"}) == '/ask failed with the error "dispatch_failed"'
+    assert await people.ask("", slash={"command": "/ask"}) == '/ask failed with the error "dispatch_failed"'
     await hook.pushes.get()
     said = await people.say("hello")
     await hook.pushes.get()
