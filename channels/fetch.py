@@ -48,6 +48,12 @@ class Source:
     refuse_types: frozenset[str] = frozenset()
 
 
+def place_of(url: str) -> str:
+    """A URL's host:port."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+
+
 async def fetch(source: Source, max_bytes: int) -> AsyncIterator[bytes]:
     """The file in chunks, redirects followed by hand. Raises FetchRefused or FetchFailed."""
     url = source.url

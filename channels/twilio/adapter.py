@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
@@ -22,7 +21,7 @@ from channels.adapter import (
     Verified,
 )
 from channels.errors import ConnectionBroken, SendError, SendRefused
-from channels.fetch import Source, fetch
+from channels.fetch import Source, fetch, place_of
 from channels.message import Attachment
 from channels.twilio.client import PUBLIC_API, TwilioClient
 from channels.twilio.signature import verify
@@ -80,8 +79,7 @@ class TwilioLine:
 
     def fetch(self, attachment: Attachment, max_bytes: int) -> AsyncIterator[bytes]:
         """A media item. The credentials go to Twilio's API host only, never along a redirect."""
-        api = urlsplit(self._settings.base_url)
-        place = f"{api.hostname}:{api.port or (443 if api.scheme == 'https' else 80)}"
+        place = place_of(self._settings.base_url)
         sid, token = self._connection.secrets["account_sid"], self._auth_token
         basic = base64.b64encode(f"{sid}:{token}".encode()).decode()
         source = Source(
