@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from typing import Any
 
 from channels.rehearsal.server import Unsayable
-from channels.telegram.rehearsal.entities.detect import detect
+from channels.telegram.rehearsal.acts import Act, number_of, read
+from channels.telegram.rehearsal.posts import frame, posts, reworded
 from channels.telegram.rehearsal.updates import Updates
-from channels.telegram.rehearsal.world import Chat, World, measured
+from channels.telegram.rehearsal.world import BLOCKED, SUPERGROUP, Chat, World
 
 Json = dict[str, Any]
 
-KINDS = {"dm", "group", "supergroup", "forum", "channel"}
 RIGHTS = (
     "can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages", "can_manage_video_chats",
     "can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users", "can_post_stories",
@@ -25,9 +24,7 @@ STANDING: dict[str, Json] = {
     "administrator": dict.fromkeys(RIGHTS, False),
     "kicked": {"until_date": 0},
 }
-"""What the bot can be in a chat, with the fields that always come with it."""
-
-MEDIA = {"photo", "document", "voice", "audio", "video", "sticker", "animation"}
+"""What one can be in a chat, with the fields that always come with it."""
 
 
 class People:
@@ -37,159 +34,178 @@ class People:
         self._world = world
         self._updates = updates
 
-    def act(self, request: Json, *, twice: bool) -> Json:
-        """Do what the request says. Raises Unsayable."""
-        user = self._world.person(str(request.get("user", "you")))
-        chat = self._chat(request, user)
-        if "press" in request:
-            return self._press(request, user, chat, twice)
-        if "react" in request:
-            return self._react(request, user, chat)
-        if "edit" in request:
-            return self._edit(request, chat)
-        if "migrate" in request:
+    def act(self, request: Json) -> Json:
+        """Do what the request says; the chat, and a reference to the message concerned. Raises Unsayable."""
+        act = read(request)
+        user = self._world.person(act.user)
+        chat = self._chat(act, user)
+        if act.press is not None:
+            return self._press(act, act.press, user, chat)
+        if act.react is not None:
+            return self._react(act, act.react, user, chat)
+        if act.edit is not None:
+            return self._edit(act, chat)
+        if act.migrate:
             return self._migrate(chat)
-        if "bar" in request:
-            chat.barred = str(request["bar"])
-            return {"chat": str(chat.info["id"]), "ref": ""}
-        if "member" in request:
-            return self._member(request, user, chat)
-        return self._write(request, user, chat, twice)
+        if act.bar is not None:
+            chat.barred = act.bar
+            return _done(chat)
+        if act.member is not None:
+            return self._stand(act.member, user, chat)
+        if act.joins or act.leaves:
+            return self._come(user, chat, joins=act.joins)
+        return self._write(act, user, chat)
 
-    def _chat(self, request: Json, user: Json) -> Chat:
-        kind = str(request.get("kind", "")) or ("dm" if request.get("chat") is None else "supergroup")
-        if kind not in KINDS:
-            raise Unsayable(f"kind is one of {', '.join(sorted(KINDS))}")
-        given = request.get("chat")
-        if given is not None and str(given).lstrip("-").isdigit() and int(given) in self._world.chats:
-            return self._world.chats[int(given)]
+    def _chat(self, act: Act, user: Json) -> Chat:
+        """The chat of that name or id. One that is new is what `kind` says, else what its id says."""
+        if act.chat is None:
+            if act.kind not in (None, "dm"):
+                raise Unsayable("a chat of this kind needs a name")
+            return self._world.private(user)
+        given = str(act.chat)
+        number = int(given) if given.lstrip("-").isdigit() else None
+        if number is not None and number in self._world.chats:
+            return self._world.chats[number]
+        kind = act.kind or ("supergroup" if number is None else _kind(number))
         if kind == "dm":
-            return self._world.private(user if given is None else {**user, "id": int(given)})
-        return self._world.shared(str(given), kind)
+            return self._world.private(user if number is None else {**user, "id": number})
+        return self._world.shared(given, kind)
 
-    def _write(self, request: Json, user: Json, chat: Chat, twice: bool) -> Json:
-        files = request.get("files") or []
-        shared: Json = {"media_group_id": str(self._world.serial())} if len(files) > 1 else {}
-        frame = self._frame(request, user, chat)
-        bodies = [self._file(file, request, n) for n, file in enumerate(files)] or [self._body(request)]
-        posted = [self._world.post(chat, {**frame, **shared, **body}) for body in bodies]
-        kind = "channel_post" if chat.info["type"] == "channel" else "message"
-        for message in posted:
-            self._updates.add(kind, message, chat.info["id"], twice=twice)
-        return self._done(chat, posted[0])
+    def _write(self, act: Act, user: Json, chat: Chat) -> Json:
+        if chat.barred == BLOCKED:
+            self._stand("member", user, chat)
+        written = [self._world.post(chat, post) for post in posts(self._world, act, user, chat)]
+        kind = "channel_post" if chat.kind == "channel" else "message"
+        for message in written:
+            if self._sees(chat, message):
+                self._updates.add(kind, message, chat.id)
+        return _done(chat, written[0])
 
-    def _frame(self, request: Json, user: Json, chat: Chat) -> Json:
-        frame: Json = {"from": user}
-        if chat.info["type"] == "channel":
-            frame = {"sender_chat": chat.info}
-        elif request.get("anonymous"):
-            anonymous = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
-            frame = {"from": anonymous, "sender_chat": chat.info}
-        elif request.get("as_bot"):
-            frame = {"from": {**user, "is_bot": True}}
-        if request.get("thread") is not None:
-            thread = int(request["thread"])
-            chat.topics.add(thread)
-            frame |= {"message_thread_id": thread, "is_topic_message": True}
-            if "reply_to" not in request:
-                frame["reply_to_message"] = {
-                    "message_id": thread,
-                    "date": int(time.time()),
-                    "chat": chat.info,
-                    "forum_topic_created": {"name": "Topic", "icon_color": 7322096},
-                }
-        if "reply_to" in request:
-            number = int(str(request["reply_to"]).rpartition(":")[2])
-            if number not in chat.messages:
-                raise Unsayable("there is no such message to reply to")
-            frame["reply_to_message"] = chat.messages[number]
-        return frame
+    def _sees(self, chat: Chat, message: Json) -> bool:
+        """In privacy mode a group's messages reach the bot only as commands and as replies to what it said."""
+        if self._world.sees_all or chat.kind in ("private", "channel") or chat.standing == "administrator":
+            return True
+        if message.get("reply_to_message", {}).get("message_id") in chat.own:
+            return True
+        words = message.get("text", "") or message.get("caption", "")
+        command, _, bot = words.split(maxsplit=1)[0].partition("@") if words.strip() else ("", "", "")
+        return command.startswith("/") and bot.lower() in ("", self._world.bot["username"].lower())
 
-    def _body(self, request: Json) -> Json:
-        for name in ("location", "contact", "venue", "poll", "dice"):
-            if name in request:
-                return {name: request[name]}
-        text = str(request.get("text", ""))
-        if not text.strip():
-            raise Unsayable("a message needs text")
-        return _worded(text, request, "text")
-
-    def _file(self, file: Json, request: Json, number: int) -> Json:
-        kind = str(file.get("kind", "document"))
-        if kind not in MEDIA:
-            raise Unsayable(f"a file's kind is one of {', '.join(sorted(MEDIA))}")
-        name = str(file.get("name", kind))
-        content = base64.b64decode(file.get("base64", ""))
-        file_id = self._world.keep_file(name, content)
-        size: Json = {"file_id": file_id, "file_unique_id": f"u{file_id}", "file_size": len(content)}
-        media_type = {"mime_type": file["media_type"]} if "media_type" in file and kind != "photo" else {}
-        body: Json = {kind: measured(kind, {**size, **media_type, "file_name": name})}
-        caption = str(request.get("text", "")) if number == 0 else ""
-        return body | _worded(caption, request, "caption") if caption else body
-
-    def _press(self, request: Json, user: Json, chat: Chat, twice: bool) -> Json:
+    def _press(self, act: Act, wanted: str, user: Json, chat: Chat) -> Json:
         for message in reversed(chat.messages.values()):
+            if act.message is not None and message["message_id"] != number_of(act.message):
+                continue
             for row in message.get("reply_markup", {}).get("inline_keyboard", []):
                 for button in row:
-                    if request["press"] in (button["text"], button.get("callback_data")):
-                        query = str(self._world.serial())
-                        self._world.queries.add(query)
-                        content = {"id": query, "from": user, "message": message, "chat_instance": "1"}
-                        content["data"] = button["callback_data"]
-                        self._updates.add("callback_query", content, chat.info["id"], twice=twice)
-                        return self._done(chat, message)
-        raise Unsayable(f"there is no button '{request['press']}'")
+                    if "callback_data" in button and wanted in (button["text"], button["callback_data"]):
+                        self._query(user, chat, message, button["callback_data"])
+                        return _done(chat, message)
+        raise Unsayable(f"there is no button '{wanted}'")
 
-    def _react(self, request: Json, user: Json, chat: Chat) -> Json:
-        number = int(str(request["to"]).rpartition(":")[2])
-        content = {"chat": chat.info, "message_id": number, "user": user, "date": int(time.time())}
-        reaction = [{"type": "emoji", "emoji": str(request["react"])}]
-        self._updates.add(
-            "message_reaction", {**content, "old_reaction": [], "new_reaction": reaction}, chat.info["id"]
-        )
-        return self._done(chat, chat.messages[number])
+    def _query(self, user: Json, chat: Chat, message: Json, data: str) -> None:
+        query = str(user["id"] * 1_000_000 + self._world.serial())
+        self._world.queries.add(query)
+        content = {"id": query, "from": user, "message": message, "chat_instance": str(chat.id), "data": data}
+        self._updates.add("callback_query", content, user["id"])
 
-    def _edit(self, request: Json, chat: Chat) -> Json:
-        number = int(str(request["edit"]).rpartition(":")[2])
-        if number not in chat.messages:
-            raise Unsayable("there is no such message to edit")
-        before = {name: value for name, value in chat.messages[number].items() if not name.endswith("entities")}
-        field = "text" if "text" in before else "caption"
-        message = {**before, **_worded(str(request.get("text", "")), request, field), "edit_date": int(time.time())}
-        chat.messages[number] = message
-        self._updates.add("edited_message", message, chat.info["id"])
-        return self._done(chat, message)
+    def _react(self, act: Act, emoji: str, user: Json, chat: Chat) -> Json:
+        message = _message(chat, act.to)
+        place = (message["message_id"], chat.id if act.anonymous else user["id"])
+        new = [{"type": "emoji", "emoji": emoji}] if emoji else []
+        content: Json = {
+            "chat": chat.info,
+            "message_id": message["message_id"],
+            "date": int(time.time()),
+            "old_reaction": chat.reactions.get(place, []),
+            "new_reaction": new,
+        }
+        content |= {"actor_chat": chat.info} if act.anonymous else {"user": user}
+        chat.reactions[place] = new
+        self._updates.add("message_reaction", content, chat.id)
+        return _done(chat, message)
+
+    def _edit(self, act: Act, chat: Chat) -> Json:
+        """An edit that changes nothing is told to nobody."""
+        before = _message(chat, act.edit)
+        if before["message_id"] in chat.own:
+            raise Unsayable("only the bot can edit what it said")
+        after = reworded(before, act)
+        if after is not before:
+            chat.messages[before["message_id"]] = after
+            kind = "edited_channel_post" if chat.kind == "channel" else "edited_message"
+            if self._sees(chat, after):
+                self._updates.add(kind, after, chat.id)
+        return _done(chat, after)
 
     def _migrate(self, chat: Chat) -> Json:
-        """The group becomes a supergroup: its old id is dead, and a service message says so."""
-        new = self._world.shared(f"-100{abs(chat.info['id'])}", "supergroup")
-        message = self._world.post(chat, {"from": self._world.bot, "migrate_to_chat_id": new.info["id"]})
-        chat.moved_to = new.info["id"]
-        self._updates.add("message", message, chat.info["id"])
-        return {"chat": str(new.info["id"]), "ref": ""}
+        """The group becomes a supergroup: its old id is dead, and a service message in each says so."""
+        if chat.kind != "group" or chat.moved_to is not None:
+            raise Unsayable("only a group becomes a supergroup, and once")
+        new = self._world.shared(str(SUPERGROUP + chat.id), "supergroup")
+        new.info["title"], new.standing = chat.info["title"], chat.standing
+        sender = {"from": self._world.bot}
+        there = self._world.post(new, {**sender, "migrate_from_chat_id": chat.id})
+        here = self._world.post(chat, {**sender, "migrate_to_chat_id": new.id})
+        chat.moved_to = new.id
+        self._updates.add("message", here, chat.id)
+        self._updates.add("message", there, new.id)
+        return _done(new, there)
 
-    def _member(self, request: Json, user: Json, chat: Chat) -> Json:
-        now = str(request["member"])
-        if now not in STANDING:
-            raise Unsayable(f"member is one of {', '.join(STANDING)}")
-        was = "member" if now in ("left", "kicked") else "left"
-        content = {
-            "chat": chat.info,
-            "from": user,
-            "date": int(time.time()),
-            "old_chat_member": {"user": self._world.bot, "status": was, **STANDING[was]},
-            "new_chat_member": {"user": self._world.bot, "status": now, **STANDING[now]},
+    def _stand(self, now: str, user: Json, chat: Chat) -> Json:
+        """The bot is added, promoted, removed; in a private chat, blocked or started again."""
+        was = "kicked" if chat.barred == BLOCKED else chat.standing
+        if was == now:
+            was = "left" if now in ("member", "administrator") else "member"
+        change = self._change(user, self._world.bot, chat, was, now)
+        where = "the user" if chat.kind == "private" else f"the {chat.kind} chat"
+        gone = {
+            "kicked": BLOCKED if chat.kind == "private" else f"bot was kicked from {where}",
+            "left": f"bot is not a member of {where}",
         }
-        self._updates.add("my_chat_member", content, chat.info["id"])
-        return {"chat": str(chat.info["id"]), "ref": ""}
+        chat.standing, chat.barred = now, gone.get(now, "")
+        self._updates.add("my_chat_member", change, chat.id)
+        if now == "member" and chat.kind in ("group", "supergroup"):
+            self._service(user, chat, "new_chat_members", [self._world.bot])
+        return _done(chat)
 
-    def _done(self, chat: Chat, message: Json) -> Json:
-        number = str(chat.info["id"])
-        return {"chat": number, "ref": f"{number}:{message['message_id']}"}
+    def _come(self, user: Json, chat: Chat, *, joins: bool) -> Json:
+        if chat.kind == "private":
+            raise Unsayable("nobody joins or leaves a private chat")
+        was, now = ("left", "member") if joins else ("member", "left")
+        if chat.standing == "administrator":
+            self._updates.add("chat_member", self._change(user, user, chat, was, now), user["id"])
+        if chat.kind == "channel":
+            return _done(chat)
+        name, value = ("new_chat_members", [user]) if joins else ("left_chat_member", user)
+        return _done(chat, self._service(user, chat, name, value))
+
+    def _change(self, by: Json, member: Json, chat: Chat, was: str, now: str) -> Json:
+        return {
+            "chat": chat.info,
+            "from": by,
+            "date": int(time.time()),
+            "old_chat_member": {"user": member, "status": was, **STANDING[was]},
+            "new_chat_member": {"user": member, "status": now, **STANDING[now]},
+        }
+
+    def _service(self, user: Json, chat: Chat, name: str, value: Any) -> Json:
+        message = self._world.post(chat, {**frame(Act(), user, chat), name: value})
+        self._updates.add("message", message, chat.id)
+        return message
 
 
-def _worded(text: str, request: Json, field: str) -> Json:
-    """A text or caption with its entities: those given, or those that Telegram finds."""
-    entities = request.get("entities") or detect(text)
-    name = "entities" if field == "text" else "caption_entities"
-    return {field: text, **({name: entities} if entities else {})}
+def _kind(number: int) -> str:
+    if number > 0:
+        return "dm"
+    return "group" if number > SUPERGROUP else "supergroup"
+
+
+def _message(chat: Chat, ref: str | int | None) -> Json:
+    message = chat.messages.get(number_of(ref))
+    if message is None:
+        raise Unsayable("there is no such message in this chat")
+    return message
+
+
+def _done(chat: Chat, message: Json | None = None) -> Json:
+    return {"chat": str(chat.id), "ref": f"{chat.id}:{message['message_id']}" if message else ""}

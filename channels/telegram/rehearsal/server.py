@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from types import TracebackType
 from typing import Any
 
 from aiohttp import web
 
+from channels.rehearsal.faults import Fault
 from channels.rehearsal.server import Rehearsal, dropped
-from channels.telegram.rehearsal.errors import ApiError
-from channels.telegram.rehearsal.methods import Methods
+from channels.telegram.rehearsal.errors import ApiError, bad_request
+from channels.telegram.rehearsal.methods import Bot, find
+from channels.telegram.rehearsal.methods.bot import Result
+from channels.telegram.rehearsal.pace import Pace
+from channels.telegram.rehearsal.params import read
 from channels.telegram.rehearsal.people import People
 from channels.telegram.rehearsal.updates import Updates
 from channels.telegram.rehearsal.world import World
@@ -21,11 +26,27 @@ Json = dict[str, Any]
 TOKEN = "1000000001:" + "R" * 35  # not a secret: it opens nothing but this server
 _TOKEN = re.compile(r"^\d+:[A-Za-z0-9_-]{30,}$")
 
+WORDS = {
+    400: "Bad Request: rehearsed fault",
+    401: "Unauthorized",
+    403: "Forbidden: rehearsed fault",
+    404: "Not Found",
+    409: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+    413: "Request Entity Too Large",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+"""What a fault says that is given no words."""
+
 
 class TelegramRehearsal(Rehearsal):
-    """The Bot API for one token. `per_chat` is the pause in seconds it wants between messages in a chat, 0 for none.
+    """The Bot API for one token.
 
-    `retry_scale` shortens the waits between webhook retries; `sees_all` is privacy mode off.
+    `per_chat` is the pause in seconds it wants between messages in a chat, `per_group` how many messages a minute it
+    takes for a group and `per_second` how many in all, each 0 for none. `retry_scale` shortens the waits between tries
+    of a webhook; `sees_all` is privacy mode off. `open_control` lets other machines use the control API.
     """
 
     def __init__(
@@ -36,14 +57,18 @@ class TelegramRehearsal(Rehearsal):
         host: str = "127.0.0.1",
         port: int = 0,
         per_chat: float = 0.0,
+        per_group: int = 0,
+        per_second: int = 0,
         retry_scale: float = 1.0,
         sees_all: bool = True,
+        open_control: bool = False,
     ) -> None:
-        super().__init__(host, port)
+        super().__init__(host, port, open_control=open_control)
         self.token = token
         self.world = World(token, username, sees_all=sees_all)
-        self.updates = Updates(self.background, self._execute, retry_scale)
-        self.methods = Methods(self.world, self.updates, self.said, per_chat)
+        self.updates = Updates(self.faults, self._execute, retry_scale)
+        pace = Pace(per_chat, per_group, per_second)
+        self._bot = Bot(self.world, self.updates, pace, self.said, self.journal.typing)
         self._people = People(self.world, self.updates)
 
     @property
@@ -52,57 +77,72 @@ class TelegramRehearsal(Rehearsal):
         return f"{self.url}/bot"
 
     def routes(self, router: web.UrlDispatcher) -> None:
-        """`/bot<token>/<method>` and `/file/bot<token>/<path>`."""
-        router.add_route("*", "/bot{token}/{method}", self._call)
-        router.add_get("/file/bot{token}/files/{file_id}/{name}", self._file)
+        """`/bot<token>/<method>` and `/file/bot<token>/<path>`, by GET and POST."""
+        router.add_get("/bot{token}/{method}", self._call)
+        router.add_post("/bot{token}/{method}", self._call)
+        router.add_get("/file/bot{token}/{path:.+}", self._file)
+        router.add_route("*", "/{path:.*}", self._nothing)
 
     async def say(self, request: Json) -> Json:
-        """Let a user write, press, react, edit; a group migrate; the bot be barred. Raises Unsayable."""
-        return self._people.act(request, twice=self.faults.duplicates())
+        """Let a user write, press, react, edit, come and go; a group migrate; the bot be barred. Raises Unsayable."""
+        return self._people.act(request)
+
+    async def reset(self) -> None:
+        """Forget everybody; the webhook and the kinds of updates asked for stay as they were set."""
+        await super().reset()
+        self.world.clear()
+        self.updates.drop()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.updates.close()
+        await super().__aexit__(kind, error, trace)
 
     async def _call(self, request: web.Request) -> web.Response:
-        method = request.match_info["method"]
+        name, _ = find(request.match_info["method"])
         try:
             self._authorise(request.match_info["token"])
-            params = await _params(request)
+            params = await read(request)
         except ApiError as error:
-            return _refusal(error)
-        fault = self.faults.take(method)
+            return self._recorded(name, dict(request.query), error.code, _envelope(error))
+        fault = self.faults.take(name)
         if fault is not None:
             await asyncio.sleep(fault.delay)
             if fault.drop == "before":
+                self.recorded(name, params, 0, None)
                 return dropped(request)
             if fault.status is not None:
-                return self._faulty(method, params, fault.status, fault.description, fault.retry_after)
-        answer, status = await self._answer(method, params)
-        if method.lower() != "getupdates":
-            self.recorded(method, params, status, answer)
-        if fault is not None and fault.drop == "after":
-            return dropped(request)
-        return web.json_response(answer, status=status)
+                return self._recorded(name, params, fault.status, _envelope(_refusal(fault)))
+        status, answer = await self._answer(name, params)
+        response = self._recorded(name, params, status, answer)
+        return dropped(request) if fault is not None and fault.drop == "after" else response
 
-    async def _answer(self, method: str, params: Json) -> tuple[Json, int]:
+    async def _answer(self, name: str, params: Json) -> tuple[int, Json]:
+        _, act = find(name)
         try:
-            act = self.methods.find(method)
             if act is None:
                 raise ApiError(404, "Not Found: method not found")
-            return {"ok": True, "result": await act(params)}, 200
+            result = await act(self._bot, params)
         except ApiError as error:
-            return _envelope(error), error.code
-        except (KeyError, TypeError, ValueError) as error:
-            return _envelope(ApiError(400, f"Bad Request: invalid parameter ({error})")), 400
+            return error.code, _envelope(error)
+        if isinstance(result, Result):
+            return 200, {"ok": True, "result": result.value, "description": result.description}
+        return 200, {"ok": True, "result": result}
 
     async def _execute(self, answer: Json) -> None:
-        await self._answer(str(answer["method"]), {k: v for k, v in answer.items() if k != "method"})
+        """A call that came in a webhook's answer."""
+        name, _ = find(str(answer["method"]))
+        params = {k: v for k, v in answer.items() if k != "method" and v is not None}
+        self.recorded(name, params, *await self._answer(name, params))
 
-    def _faulty(
-        self, method: str, params: Json, status: int, description: str, retry_after: float | None
-    ) -> web.Response:
-        texts = {429: f"Too Many Requests: retry after {retry_after or 1:g}", 500: "Internal Server Error"}
-        more = {"retry_after": retry_after if retry_after is not None else 1} if status == 429 else {}
-        error = ApiError(status, description or texts.get(status, "Bad Request: rehearsed fault"), **more)
-        self.recorded(method, params, status, _envelope(error))
-        return _refusal(error)
+    def _recorded(self, name: str, params: Json, status: int, answer: Json) -> web.Response:
+        self.recorded(name, params, status, answer)
+        wait = answer.get("parameters", {}).get("retry_after")
+        headers = {"Retry-After": str(wait)} if wait is not None else None
+        return web.Response(
+            body=json.dumps(answer).encode(), status=status, content_type="application/json", headers=headers
+        )
 
     def _authorise(self, token: str) -> None:
         if not _TOKEN.match(token):
@@ -111,27 +151,26 @@ class TelegramRehearsal(Rehearsal):
             raise ApiError(401, "Unauthorized")
 
     async def _file(self, request: web.Request) -> web.Response:
-        found = self.world.files.get(request.match_info["file_id"])
-        if request.match_info["token"] != self.token or found is None:
-            return _refusal(ApiError(404, "Not Found"))
-        return web.Response(body=found[1], content_type="application/octet-stream")
+        try:
+            self._authorise(request.match_info["token"])
+        except ApiError as error:
+            return _json(error)
+        file_id = self.world.paths.get(request.match_info["path"], "")
+        if file_id not in self.world.files:
+            return _json(ApiError(404, "Not Found"))
+        return web.Response(body=self.world.files[file_id][1], content_type="application/octet-stream")
+
+    async def _nothing(self, _request: web.Request) -> web.Response:
+        return _json(ApiError(404, "Not Found"))
 
 
-async def _params(request: web.Request) -> Json:
-    """Parameters from the query, a form, a multipart body or JSON. Raises ApiError."""
-    params: Json = dict(request.query)
-    if request.method == "POST":
-        if request.content_type == "application/json":
-            try:
-                params |= json.loads(await request.read() or b"{}")
-            except ValueError:
-                raise ApiError(400, "Bad Request: can't parse JSON object") from None
-        else:
-            params |= dict(await request.post())
-    for name, value in list(params.items()):
-        if isinstance(value, str) and value.startswith("attach://"):
-            params[name] = params.pop(value.removeprefix("attach://"), "")
-    return params
+def _refusal(fault: Fault) -> ApiError:
+    status = fault.status or 500
+    if status == 429:
+        wait = 1.0 if fault.retry_after is None else fault.retry_after
+        return ApiError(429, fault.description or f"Too Many Requests: retry after {wait:g}", retry_after=wait)
+    words = fault.description or WORDS.get(status, "")
+    return ApiError(status, words) if words else bad_request("rehearsed fault")
 
 
 def _envelope(error: ApiError) -> Json:
@@ -139,5 +178,5 @@ def _envelope(error: ApiError) -> Json:
     return {**answer, "parameters": error.parameters} if error.parameters else answer
 
 
-def _refusal(error: ApiError) -> web.Response:
+def _json(error: ApiError) -> web.Response:
     return web.json_response(_envelope(error), status=error.code)

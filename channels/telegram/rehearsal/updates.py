@@ -1,207 +1,190 @@
-"""How updates reach the bot: a queue for getUpdates, or pushes to a webhook with retries per chat."""
+"""How updates reach the bot: a queue for getUpdates, or pushes to a webhook."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-import aiohttp
-
-from channels.telegram.rehearsal.errors import ApiError, bad_request
+from channels.rehearsal.faults import Faults
+from channels.telegram.rehearsal.errors import ApiError
+from channels.telegram.rehearsal.webhook import Execute, Webhook
 
 Json = dict[str, Any]
 
+KINDS = {
+    "message", "edited_message", "channel_post", "edited_channel_post", "business_connection", "business_message",
+    "edited_business_message", "deleted_business_messages", "message_reaction", "message_reaction_count",
+    "inline_query", "chosen_inline_result", "callback_query", "shipping_query", "pre_checkout_query",
+    "purchased_paid_media", "poll", "poll_answer", "my_chat_member", "chat_member", "chat_join_request", "chat_boost",
+    "removed_chat_boost",
+}  # fmt: skip
 UNASKED = {"message_reaction", "message_reaction_count", "chat_member"}
 """Kinds that come only when they are named."""
 
-MAX_WAIT = 50
-LONGEST_BACKOFF = 60.0
+LONGEST_POLL = 50.0
+"""Seconds that getUpdates is held at most."""
 
-Background = Callable[[Coroutine[None, None, None]], None]
-Execute = Callable[[Json], Coroutine[None, None, None]]
+DAY = 86_400.0
+KEPT = {"callback_query": 150.0}
+"""Seconds that an update waits to be taken; a day unless named here."""
+
+FUTURE = 10
+"""An offset further than this beyond the last update confirms nothing."""
+
+OTHER_POLL = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+HOOKED = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One update on its way. Those of one `lane` go to a webhook one after the other; it ends at `expires`."""
+
+    content: Json
+    lane: str
+    expires: float = field(compare=False)
+
+    @property
+    def id(self) -> int:
+        """Its update_id."""
+        number: int = self.content["update_id"]
+        return number
 
 
 class Updates:
     """Updates not confirmed yet, and the webhook if one is set."""
 
-    def __init__(self, background: Background, execute: Execute, retry_scale: float) -> None:
-        self._background = background
+    def __init__(self, faults: Faults, execute: Execute, retry_scale: float) -> None:
+        self._faults = faults
         self._execute = execute
         self._scale = retry_scale
-        self._pending: deque[Json] = deque()
+        self._pending: deque[Update] = deque()
         self._next = 100_000_001
-        self._arrived = asyncio.Event()
-        self._poller: asyncio.Event | None = None
+        self._poller: asyncio.Future[None] | None = None
         self._allowed: list[str] | None = None
-        self._lanes: dict[int, deque[Json]] = {}
+        self._pusher: Webhook | None = None
         self.webhook: Json = {}
         self.last_error: Json = {}
 
-    def add(self, kind: str, content: Json, chat_id: int, *, twice: bool = False) -> Json | None:
-        """A new update, unless its kind isn't asked for."""
-        if not self._wanted(kind):
-            return None
-        update = {"update_id": self._next, kind: content}
-        self._next += 1
-        for _ in range(2 if twice else 1):
-            if self.webhook:
-                self._push(update, chat_id)
-            else:
-                self._pending.append(update)
-        self._arrived.set()
-        return update
+    @property
+    def pending(self) -> list[Json]:
+        """What waits for getUpdates."""
+        return [update.content for update in self._pending]
 
-    async def poll(self, offset: int, limit: int, wait: float, allowed: list[str] | None) -> list[Json]:
+    def add(self, kind: str, content: Json, lane: int) -> None:
+        """Something happened in a chat, or to a person: an update, unless its kind isn't asked for."""
+        if not self.wants(kind):
+            return
+        for one, body, where in self._faults.reordered((kind, content, lane)):
+            family = "message" if one.endswith(("message", "channel_post")) else one
+            expires = time.monotonic() + KEPT.get(one, DAY)
+            update = Update({"update_id": self._next, one: body}, f"{family}:{where}", expires)
+            self._next += 1
+            for _ in range(2 if self._faults.duplicates() else 1):
+                self._deliver(update)
+
+    def wants(self, kind: str) -> bool:
+        """Whether the bot asked for updates of this kind."""
+        return kind in self._allowed if self._allowed is not None else kind not in UNASKED
+
+    async def poll(self, offset: int, limit: int, wait: float, allowed: Any) -> list[Json]:
         """getUpdates. Raises ApiError 409 with a webhook set, or when another poller comes meanwhile."""
         if self.webhook:
-            raise ApiError(
-                409,
-                "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook"
-                " first",
-            )
-        if allowed is not None:
-            self._allowed = allowed or None
-        if self._poller is not None:
-            self._poller.set()
-        displaced = self._poller = asyncio.Event()
+            raise ApiError(409, HOOKED)
+        self.choose(allowed)
+        self._confirm(offset)
+        if self._pending or wait <= 0:
+            return self._waiting(limit)
+        self._end_poll(OTHER_POLL)
+        held = self._poller = asyncio.get_running_loop().create_future()
         try:
-            return await self._wait(offset, limit, min(wait, MAX_WAIT), displaced)
+            async with asyncio.timeout(min(wait, LONGEST_POLL)):
+                await held
+        except TimeoutError:
+            pass
         finally:
-            if self._poller is displaced:
+            if self._poller is held:
                 self._poller = None
+        return self._waiting(limit)
 
-    def set_webhook(self, webhook: Json, allowed: list[str] | None, *, drop: bool) -> None:
+    async def set_webhook(self, webhook: Json, allowed: Any, *, drop: bool) -> None:
         """Push from now on; what waits is pushed too."""
-        if allowed is not None:
-            self._allowed = allowed or None
+        self._end_poll("Conflict: terminated by setWebhook request")
+        await self.delete_webhook(drop=drop)
+        self.choose(allowed)
         self.webhook = webhook
-        self.last_error = {}
-        waiting = [] if drop else list(self._pending)
-        self._pending.clear()
+        self._pusher = Webhook(webhook, self._execute, self._failed, self._scale)
+        waiting, self._pending = self._pending, deque()
         for update in waiting:
-            self._push(update, chat_of(update))
+            self._pusher.push(update)
 
-    def delete_webhook(self, *, drop: bool) -> None:
+    async def delete_webhook(self, *, drop: bool) -> None:
         """Back to polling; what was not delivered waits there."""
-        self.webhook = {}
-        waiting = sorted((u for lane in self._lanes.values() for u in lane), key=lambda u: int(u["update_id"]))
-        self._lanes.clear()
+        undelivered = await self._pusher.close() if self._pusher is not None else []
+        self._pusher = None
+        self.webhook, self.last_error = {}, {}
+        self._pending.extend(sorted(undelivered, key=lambda update: update.id))
         if drop:
             self._pending.clear()
-        else:
-            self._pending.extend(waiting)
+
+    def drop(self) -> None:
+        """Forget what waits."""
+        self._pending.clear()
+        if self._pusher is not None:
+            self._pusher.drop()
+
+    async def close(self) -> None:
+        """Stop pushing."""
+        if self._pusher is not None:
+            await self._pusher.close()
 
     def info(self) -> Json:
-        """getWebhookInfo."""
-        waiting = len(self._pending) + sum(len(lane) for lane in self._lanes.values())
-        allowed = {"allowed_updates": self._allowed} if self._allowed else {}
+        """getWebhookInfo: never the secret."""
         shown = {k: v for k, v in self.webhook.items() if k != "secret_token"}
         return {
             "url": "",
             "has_custom_certificate": False,
-            "pending_update_count": waiting,
+            "pending_update_count": len(self._pending) + (len(self._pusher) if self._pusher else 0),
             **shown,
-            **allowed,
+            **({"allowed_updates": self._allowed} if self._allowed else {}),
             **self.last_error,
         }
 
-    def _wanted(self, kind: str) -> bool:
-        return kind in self._allowed if self._allowed is not None else kind not in UNASKED
+    def _deliver(self, update: Update) -> None:
+        if self._pusher is not None:
+            self._pusher.push(update)
+            return
+        self._pending.append(update)
+        if self._poller is not None and not self._poller.done():
+            self._poller.set_result(None)
 
-    async def _wait(self, offset: int, limit: int, wait: float, displaced: asyncio.Event) -> list[Json]:
-        deadline = time.monotonic() + wait
-        while True:
-            self._confirm(offset)
-            found = list(self._pending)[:limit]
-            left = deadline - time.monotonic()
-            if found or left <= 0:
-                return found
-            self._arrived.clear()
-            waits = {asyncio.ensure_future(self._arrived.wait()), asyncio.ensure_future(displaced.wait())}
-            try:
-                await asyncio.wait(waits, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for one in waits:
-                    one.cancel()
-            if displaced.is_set():
-                raise ApiError(
-                    409,
-                    "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
-                )
+    def choose(self, allowed: Any) -> None:
+        """The kinds to come from now on: sticky, all but the unasked when none of the names is known."""
+        if isinstance(allowed, Sequence) and all(isinstance(name, str) for name in allowed):
+            known = [name.lower() for name in allowed if name.lower() in KINDS]
+            self._allowed = known or None
 
     def _confirm(self, offset: int) -> None:
-        """Forget what came before the offset; a negative one counts from the end of the queue."""
-        while self._pending and (self._pending[0]["update_id"] < offset or len(self._pending) > -offset > 0):
-            self._pending.popleft()
+        """Forget what came before the offset, and what is too old; a negative one counts from the end."""
+        pending, now = self._pending, time.monotonic()
+        while pending and len(pending) > -offset > 0:
+            pending.popleft()
+        if offset > self._next + FUTURE:
+            offset = 0
+        while pending and (pending[0].id < offset or pending[0].expires < now):
+            pending.popleft()
 
-    def _push(self, update: Json, chat_id: int) -> None:
-        lane = self._lanes.get(chat_id)
-        if lane is not None:
-            lane.append(update)
-            return
-        self._lanes[chat_id] = deque([update])
-        self._background(self._drive(chat_id))
+    def _waiting(self, limit: int) -> list[Json]:
+        return [update.content for update in islice(self._pending, limit)]
 
-    async def _drive(self, chat_id: int) -> None:
-        """Deliver one chat's updates in order: the first again and again until it is taken, other chats go on."""
-        failures, lane = 0, self._lanes[chat_id]
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
-            while self.webhook and lane and self._lanes.get(chat_id) is lane:
-                update = lane[0]
-                if await self._deliver(session, update):
-                    failures = 0
-                    if lane and lane[0] is update:
-                        lane.popleft()
-                else:
-                    failures += 1
-                    pause = 0.0 if failures == 1 else min(LONGEST_BACKOFF, 2.0 ** (failures - 1))
-                    await asyncio.sleep(pause * self._scale)
-        if self._lanes.get(chat_id) is lane:
-            del self._lanes[chat_id]
+    def _end_poll(self, words: str) -> None:
+        if self._poller is not None and not self._poller.done():
+            self._poller.set_exception(ApiError(409, words))
+        self._poller = None
 
-    async def _deliver(self, session: aiohttp.ClientSession, update: Json) -> bool:
-        headers = {}
-        if self.webhook.get("secret_token"):
-            headers["X-Telegram-Bot-Api-Secret-Token"] = self.webhook["secret_token"]
-        try:
-            async with session.post(self.webhook["url"], json=update, headers=headers) as response:
-                body = await response.read()
-                if 200 <= response.status < 300:
-                    if body and response.content_type == "application/json":
-                        await self._answered(await response.json())
-                    return True
-                problem = f"Wrong response from the webhook: {response.status} {response.reason}"
-        except (aiohttp.ClientError, TimeoutError, KeyError) as error:
-            problem = f"Connection failed: {type(error).__name__}"
+    def _failed(self, problem: str) -> None:
         self.last_error = {"last_error_date": int(time.time()), "last_error_message": problem}
-        return False
-
-    async def _answered(self, answer: Any) -> None:
-        """An answer with a method is carried out as a call."""
-        if isinstance(answer, dict) and "method" in answer:
-            await self._execute(answer)
-
-
-def chat_of(update: Json) -> int:
-    """The chat an update is about."""
-    content = next(v for k, v in update.items() if k != "update_id")
-    chat = content.get("chat") or content.get("message", {}).get("chat") or {"id": 0}
-    number: int = chat["id"]
-    return number
-
-
-def checked_webhook(params: Json) -> Json:
-    """The webhook of a setWebhook call. Raises ApiError."""
-    url, secret = str(params.get("url", "")), str(params.get("secret_token", ""))
-    if url and not url.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")):
-        raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
-    allowed = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-    if len(secret) > 256 or not set(secret) <= allowed:
-        raise bad_request("secret token contains unallowed characters")
-    connections = int(params.get("max_connections", 40))
-    if not 1 <= connections <= 100:
-        raise bad_request("max_connections must be between 1 and 100")
-    return {"url": url, "max_connections": connections, "secret_token": secret}

@@ -45,7 +45,7 @@ async def test_polling_brings_messages_in_and_confirms_them(server, adapter):
         await shelf.has(3)
     assert shelf.texts == ["one", "two", "three"]
     assert {message.connection_id for message in shelf.kept} == {"line"}
-    waiting = [update["message"]["text"] for update in server.updates._pending]
+    waiting = [update["message"]["text"] for update in server.updates.pending]
     assert "one" not in waiting
 
 
@@ -63,7 +63,7 @@ async def test_a_failure_of_the_intake_that_nobody_expected_confirms_nothing(ser
     await said(server, "one")
     with pytest.raises(RuntimeError):
         await adapter.receive(Shelf(RuntimeError("a bug")))
-    assert len(server.updates._pending) == 1
+    assert len(server.updates.pending) == 1
     shelf = Shelf()
     async with receiving(adapter, shelf):
         await shelf.has(1)
@@ -87,7 +87,7 @@ async def test_reactions_and_members_are_asked_for(server, adapter):
         done = await server.say({"text": "one"})
         await shelf.has(1)
         await server.say({"react": "👍", "to": done["ref"]})
-        await server.say({"member": "member", "chat": "bakery"})
+        await server.say({"member": "administrator", "chat": "bakery"})
         await shelf.has(3)
     assert [message.kind for message in shelf.kept] == ["message", "reaction", "membership"]
 

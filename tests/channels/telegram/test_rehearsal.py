@@ -47,16 +47,20 @@ async def test_a_text_is_sent_with_its_entities(server, bot):
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"text": " \n"}, "message text is empty"),
-        ({"text": "<b></b>", "parse_mode": "HTML"}, "message text is empty"),
+        ({"text": ""}, "message text is empty"),
+        ({"text": " \n"}, "text must be non-empty"),
+        ({"text": "<b></b>", "parse_mode": "HTML"}, "text must be non-empty"),
         ({"text": "a" * 4097}, "message is too long"),
-        ({"text": "<b>" * 12000, "parse_mode": "HTML"}, "message is too long"),
+        ({"text": "<b>" * 12000, "parse_mode": "HTML"}, "text is too long"),
         ({"text": "a", "parse_mode": "Wiki"}, "unsupported parse_mode"),
         ({"text": "<b>a", "parse_mode": "HTML"}, "can't parse entities: Can't find end tag corresponding to start tag"),
         ({"text": "a.", "parse_mode": "MarkdownV2"}, "can't parse entities: Character '.' is reserved"),
         ({"text": "a", "message_thread_id": 5}, "message thread not found"),
         ({"text": "a", "reply_parameters": ReplyParameters(999)}, "message to be replied not found"),
-        ({"text": "a", "entities": [MessageEntity("bold", 0, 2)]}, "entity is out of the text"),
+        (
+            {"text": "a", "entities": [MessageEntity("bold", 0, 2)]},
+            "entity beginning at UTF-16 offset 0 ends after the end of the text at UTF-16 offset 2",
+        ),
         (
             {"text": "a", "reply_markup": InlineKeyboardMarkup([[InlineKeyboardButton("x", callback_data="é" * 33)]])},
             "BUTTON_DATA_INVALID",
@@ -114,8 +118,9 @@ async def test_a_migrated_group_tells_its_new_id(server, bot):
         await bot.send_message(chat, "hello")
     assert refused.value.new_chat_id == int(moved["chat"])
     assert (await bot.send_message(refused.value.new_chat_id, "hello")).chat.type == "supergroup"
-    *_, last = await bot.get_updates()
-    assert last.message.migrate_to_chat_id == int(moved["chat"])
+    *_, here, there = await bot.get_updates()
+    assert here.message.migrate_to_chat_id == there.message.chat.id == int(moved["chat"])
+    assert there.message.migrate_from_chat_id == chat
 
 
 @pytest.mark.parametrize(
@@ -144,7 +149,7 @@ async def test_files_are_refused_in_telegrams_words(server, bot):
         await bot.send_photo(chat, b"a", caption="a" * 1025)
     with pytest.raises(BadRequest, match=r"(?i)invalid file_id"):
         await bot.get_file("nothing")
-    server.world.files["large"] = ("a", b"0" * 20_000_001)
+    server.world.files["large"] = ("a", b"0" * (20 * 1024 * 1024 + 1))
     with pytest.raises(BadRequest, match=r"(?i)file is too big"):
         await bot.get_file("large")
 

@@ -226,7 +226,9 @@ async def test_a_method_in_the_answer_is_carried_out(server, bot, hook):
     [
         ({"url": "http://example.org/hook"}, "An HTTPS URL must be provided for webhook"),
         ({"url": "https://example.org", "secret_token": "ä"}, "secret token contains unallowed characters"),
-        ({"url": "https://example.org", "max_connections": 101}, "max_connections"),
+        ({"url": "https://example.org:8080"}, "ports 80, 88, 443 or 8443"),
+        ({"url": "https://10.1.2.3"}, "IP address 10.1.2.3 is reserved"),
+        ({"url": "https://example.org", "secret_token": "a" * 257}, "secret token is too long"),
     ],
 )
 async def test_a_webhook_that_cannot_be_is_refused(bot, params, words):

@@ -8,14 +8,15 @@ from typing import Any
 DOMAINS = "com|org|net|edu|gov|info|biz|io|dev|app|ai|co|me|tv|xyz|eu|de|nl|fr|es|it|uk|ru|ua|br|in|us"
 """Endings that make a bare host a link; Telegram knows them all, these are the frequent ones."""
 
+_URL = rf"""(?<![\w@.])(?:(?:https?|ftp|tg|ton)://[^\s<>"']+|(?:[\w-]+\.)+(?:{DOMAINS})\b(?:[/?#][^\s<>"']*)?)"""
 _PATTERNS = (
     ("bot_command", re.compile(r"(?<![\w/<>])/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?(?![\w/<>])")),
-    ("url", re.compile(rf"(?<![\w@.])(?:(?:https?|ftp|tg|ton)://[^\s<>\"']+|(?:[\w-]+\.)+(?:{DOMAINS})\b(?:[/?#][^\s<>\"']*)?)", re.IGNORECASE)),
+    ("url", re.compile(_URL, re.IGNORECASE)),
     ("email", re.compile(r"(?<![\w.])[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}\b", re.IGNORECASE)),
     ("mention", re.compile(r"(?<![\w@])@[A-Za-z]\w{3,31}(?!\w)", re.ASCII)),
     ("hashtag", re.compile(r"(?<![\w#])#(?=\w*[^\W\d_])\w{1,256}(?![\w#])")),
     ("cashtag", re.compile(r"(?<![\w$])\$(?:1INCH|[A-Z]{1,8})(?![\w$])")),
-)  # fmt: skip
+)
 _LIKELY = re.compile(r"[/@#$.]")
 _TRAILING = ".,:;!?'\""
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
