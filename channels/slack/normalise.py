@@ -1,0 +1,64 @@
+"""A Slack payload as messages. Pure, straight from the JSON that comes over HTTP or in an envelope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from channels.errors import PayloadError
+from channels.slack.account import Account, is_for
+from channels.slack.events import read_event
+from channels.slack.interactions import read_actions, read_command
+from channels.slack.reading import Context, Ignored, Reading
+
+HANDSHAKES = {"url_verification", "ssl_check"}
+"""What Slack asks of an address rather than of an app; they name no workspace."""
+
+
+def is_handshake(payload: Mapping[str, JsonValue]) -> bool:
+    """Whether a payload is about the address it came to."""
+    return payload.get("type") in HANDSHAKES
+
+
+def read(payload: Mapping[str, JsonValue], *, account: Account, connection_id: str, received_at: datetime) -> Reading:
+    """The messages in a payload, or why there are none. Raises PayloadError on one that is not as documented."""
+    context = Context(account, connection_id, received_at, dict(payload))
+    try:
+        to_json(payload)  # half a surrogate pair could never be stored
+        return _read(context)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        kind = payload.get("type")
+        raise PayloadError(f"A {kind} that is not as documented ({type(error).__name__}: {error}).") from error
+
+
+def _read(context: Context) -> Reading:
+    payload: Mapping[str, JsonValue] = context.raw
+    kind = payload.get("type")
+    if kind is None and "command" not in payload:
+        raise ValueError("neither an event nor an interaction")
+    if is_handshake(payload):
+        return Ignored(str(kind))
+    if not is_for(payload, context.account):
+        return Ignored("other_team")
+    match kind:
+        case "event_callback":
+            return read_event(_object(payload["event"]), context)
+        case "block_actions":
+            return read_actions(payload, context)
+        case None:
+            return read_command(payload, context)
+        case "app_rate_limited":
+            return Ignored("app_rate_limited")
+        case str():
+            return Ignored("interaction_not_used")
+        case _:
+            raise ValueError("type is not a string")
+
+
+def _object(value: JsonValue) -> Mapping[str, JsonValue]:
+    if not isinstance(value, dict):
+        raise TypeError("event is not an object")
+    return value
