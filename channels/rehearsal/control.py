@@ -124,4 +124,8 @@ class Control:
 
 
 def _is_loopback(address: str | None) -> bool:
-    return address is not None and ipaddress.ip_address(address).is_loopback
+    if address is None:
+        return False
+    ip = ipaddress.ip_address(address)
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return (mapped or ip).is_loopback

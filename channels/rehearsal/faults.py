@@ -67,6 +67,11 @@ class Faults:
         """Take all away. An event that is held back goes with the next one."""
         self._set.clear()
 
+    def forget(self) -> None:
+        """Take all away, and what is held back with them."""
+        self._set.clear()
+        self._held.clear()
+
     def take(self, method: str) -> Fault | None:
         """The fault for this call, if one is set. Names of methods are compared whatever their case."""
         if not self._set:

@@ -71,7 +71,7 @@ class Rehearsal(ABC):
 
     async def reset(self) -> None:
         """Forget what was said, called and set. Subclasses forget their people too."""
-        self.faults.clear()
+        self.faults.forget()
         self.journal.clear()
 
     def background(self, work: Coroutine[None, None, None]) -> None:

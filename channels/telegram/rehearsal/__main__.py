@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 
 from channels.telegram.rehearsal.server import TOKEN, TelegramRehearsal
 
@@ -17,7 +18,12 @@ async def main(port: int, token: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m channels.telegram.rehearsal")
-    parser.add_argument("--port", type=int, default=8081)
+    parser.add_argument("--port", type=int, default=8081, help="0 takes a free one")
     parser.add_argument("--token", default=TOKEN)
     given = parser.parse_args()
-    asyncio.run(main(given.port, given.token))
+    run = asyncio.run
+    if sys.platform != "win32":
+        import uvloop
+
+        run = uvloop.run
+    run(main(given.port, given.token))

@@ -39,6 +39,8 @@ class People:
         act = read(request)
         user = self._world.person(act.user)
         chat = self._chat(act, user)
+        if chat.kind == "private":
+            user = self._world.people.setdefault(chat.id, {**user, "id": chat.id})
         if act.press is not None:
             return self._press(act, act.press, user, chat)
         if act.react is not None:
@@ -68,7 +70,7 @@ class People:
             return self._world.chats[number]
         kind = act.kind or ("supergroup" if number is None else _kind(number))
         if kind == "dm":
-            return self._world.private(user if number is None else {**user, "id": number})
+            return self._world.private(self._world.person(given) if number is None else {**user, "id": number})
         return self._world.shared(given, kind)
 
     def _write(self, act: Act, user: Json, chat: Chat) -> Json:

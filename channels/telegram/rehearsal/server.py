@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from types import TracebackType
 from typing import Any
 
 from aiohttp import web
+from pydantic_core import to_json
 
 from channels.rehearsal.faults import Fault
 from channels.rehearsal.server import Rehearsal, dropped
@@ -140,9 +140,7 @@ class TelegramRehearsal(Rehearsal):
         self.recorded(name, params, status, answer)
         wait = answer.get("parameters", {}).get("retry_after")
         headers = {"Retry-After": str(wait)} if wait is not None else None
-        return web.Response(
-            body=json.dumps(answer).encode(), status=status, content_type="application/json", headers=headers
-        )
+        return web.Response(body=to_json(answer), status=status, content_type="application/json", headers=headers)
 
     def _authorise(self, token: str) -> None:
         if not _TOKEN.match(token):

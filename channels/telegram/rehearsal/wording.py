@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from channels.telegram.rehearsal.entities import html, markdown_v2
@@ -28,6 +30,9 @@ GIVEN = {
 }  # fmt: skip
 
 
+_PERSON = re.compile(r"tg:(?://)?user\?id=(\d+)$", re.IGNORECASE)
+
+
 class Wording:
     """A text or caption as a call gives it, its markup read. Raises ApiError where the markup is broken."""
 
@@ -49,9 +54,12 @@ class Wording:
         else:
             raise bad_request("unsupported parse_mode")
 
-    def settled(self) -> Formatted:
-        """As a message keeps it. Raises ApiError where it is empty, too long, or its entities are impossible."""
-        kept = settle(self._text, self._entities)
+    def settled(self, people: Mapping[int, Json]) -> Formatted:
+        """As a message keeps it, with `people` who can be mentioned by a link.
+
+        Raises ApiError where it is empty, too long, or its entities are impossible.
+        """
+        kept = settle(self._text, [known for e in self._entities if (known := _mentioned(e, people))])
         if self.name == "text" and not kept.text:
             raise bad_request("text must be non-empty")
         if len(kept.text) > (TEXT_MAX if self.name == "text" else CAPTION_MAX):
@@ -59,6 +67,16 @@ class Wording:
         if sum(12 + len(str(e.get("url", "")).encode()) for e in kept.entities) > ENTITY_BYTES_MAX:
             raise bad_request("ENTITIES_TOO_LONG")
         return Formatted(kept.text, kept.entities[:ENTITIES_MAX])
+
+
+def _mentioned(entity: Entity, people: Mapping[int, Json]) -> Entity | None:
+    """A link to a person is a mention, or nothing where the bot doesn't know them."""
+    found = _PERSON.match(entity.get("url", ""))
+    if found is None:
+        return entity
+    user = people.get(int(found[1]))
+    place = {"offset": entity["offset"], "length": entity["length"]}
+    return {"type": "text_mention", **place, "user": user} if user else None
 
 
 def _given(params: Json, name: str) -> list[Entity]:

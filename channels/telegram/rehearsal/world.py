@@ -15,6 +15,9 @@ from channels.telegram.rehearsal.errors import ApiError, bad_request
 
 Json = dict[str, Any]
 
+KEPT = 1_000
+"""Messages that a chat remembers."""
+
 FAR = 5_000_000_000
 """Ids of people are above 32 bits, as real ones can be."""
 
@@ -145,6 +148,10 @@ class World:
         chat.next_message += 1
         message: Json = {"message_id": number, "date": int(time.time()), "chat": chat.info, **content}
         chat.messages[number] = message
+        if len(chat.messages) > KEPT:
+            oldest = next(iter(chat.messages))
+            del chat.messages[oldest]
+            chat.own.discard(oldest)
         if own:
             chat.own.add(number)
         return message

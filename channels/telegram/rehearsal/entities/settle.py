@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from channels.telegram.rehearsal.entities.detect import detect
@@ -17,6 +19,7 @@ WHOLE = {"code", "pre", "text_link", "text_mention", "custom_emoji"}
 
 _CONTROL = dict.fromkeys([*range(10), 11, 12, *range(14, 32)], " ")
 _REMOVED = dict.fromkeys([0x0D, *range(0x2028, 0x202F), 0x030A, 0x0333, 0x033F])
+_CLEANED = {**_CONTROL, **_REMOVED}
 _UNCLEAN = re.compile("[\x00-\x09\x0b-\x1f\u2028-\u202e\u030a\u0333\u033f]")
 _SPACE = " \n"
 
@@ -41,7 +44,7 @@ def settle(text: str, entities: list[Entity]) -> Formatted:
     if entities:
         text, entities = _moved(text, sorted(entities, key=lambda e: (e["offset"], -e["length"])))
     else:
-        text = (_cleaned(text) if _UNCLEAN.search(text) else text).strip(_SPACE)
+        text = _cleaned(text).strip(_SPACE)
     found = detect(text)
     if found:
         taken = [(e["offset"], e["offset"] + e["length"]) for e in entities if e["type"] in WHOLE]
@@ -54,10 +57,7 @@ def _moved(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
     """The cleaned and trimmed text, and where its entities are then; those of white space alone are dropped."""
     starts = _starts(text)
     spans = [(_index(text, starts, e, end=False), _index(text, starts, e, end=True), e) for e in entities]
-    kept = [0]
-    for char in text:
-        kept.append(kept[-1] + (ord(char) not in _REMOVED))
-    clean = _cleaned(text)
+    clean, kept = _cleaned(text), _kept(text)
     first = len(clean) - len(clean.lstrip(_SPACE))
     last = len(clean.rstrip(_SPACE))
     result = clean[first:last]
@@ -74,18 +74,24 @@ def _moved(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
 
 
 def _cleaned(text: str) -> str:
-    return text.translate({**_CONTROL, **_REMOVED})
+    return text.translate(_CLEANED) if _UNCLEAN.search(text) else text
 
 
-def _starts(text: str) -> list[int]:
+def _kept(text: str) -> Sequence[int]:
+    """How many characters before each one stay when the text is cleaned."""
+    if not _UNCLEAN.search(text):
+        return range(len(text) + 1)
+    return [0, *accumulate(ord(char) not in _REMOVED for char in text)]
+
+
+def _starts(text: str) -> Sequence[int]:
     """Where each character starts, in UTF-16 units, and where the text ends."""
-    starts = [0]
-    for char in text:
-        starts.append(starts[-1] + (2 if char > "\uffff" else 1))
-    return starts
+    if not text or max(text) <= "\uffff":
+        return range(len(text) + 1)
+    return [0, *accumulate(2 if char > "\uffff" else 1 for char in text)]
 
 
-def _index(text: str, starts: list[int], entity: Entity, *, end: bool) -> int:
+def _index(text: str, starts: Sequence[int], entity: Entity, *, end: bool) -> int:
     """The character at which an entity begins or ends. Raises ApiError in Telegram's words."""
     offset, length = entity["offset"], entity["length"]
     unit = offset + length if end else offset

@@ -30,13 +30,11 @@ async def edit_message_caption(bot: Bot, params: Json) -> Json:
 async def edit_message_reply_markup(bot: Bot, params: Json) -> Json:
     """Without a markup the buttons go."""
     markup = keyboard(params)
-    _, message = _own(bot, params)
+    chat, message = _own(bot, params)
     check_data(markup)
     if inline(markup).get("reply_markup") == message.get("reply_markup"):
         raise bad_request(SAME)
-    message.pop("reply_markup", None)
-    message |= {**inline(markup), "edit_date": int(time.time())}
-    return message
+    return _changed(chat, message, ("reply_markup",), inline(markup))
 
 
 async def delete_message(bot: Bot, params: Json) -> bool:
@@ -61,15 +59,13 @@ async def _reword(bot: Bot, method: str, params: Json, field: str) -> Json:
         raise bad_request("there is no text in the message to edit")
     if field == "caption" and "text" in message:
         raise bad_request("there is no caption in the message to edit")
-    fields = {**wording.settled().as_fields(field), **inline(markup)}
+    fields = {**wording.settled(bot.world.people).as_fields(field), **inline(markup)}
     check_data(markup)
     names = (field, "entities" if field == "text" else "caption_entities", "reply_markup")
     if fields == {name: message[name] for name in names if name in message}:
         raise bad_request(SAME)
     bot.pace.spend(chat)
-    for name in names:
-        message.pop(name, None)
-    message |= {**fields, "edit_date": int(time.time())}
+    message = _changed(chat, message, names, fields)
     number = str(chat.id)
     ref = f"{number}:{message['message_id']}"
     text = fields.get(field, "")
@@ -85,6 +81,14 @@ def _own(bot: Bot, params: Json) -> tuple[Chat, Json]:
     if number not in chat.own:
         raise bad_request("message can't be edited")
     return chat, message
+
+
+def _changed(chat: Chat, message: Json, names: tuple[str, ...], fields: Json) -> Json:
+    """Another message in its place: what was answered before stays as it was."""
+    rest = {name: value for name, value in message.items() if name not in names}
+    after = {**rest, **fields, "edit_date": int(time.time())}
+    chat.messages[message["message_id"]] = after
+    return after
 
 
 METHODS: dict[str, Method] = {

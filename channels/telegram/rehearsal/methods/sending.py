@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from channels.telegram.rehearsal.entities.settle import Formatted
 from channels.telegram.rehearsal.errors import ApiError, bad_request
 from channels.telegram.rehearsal.keyboard import check_data, inline, keyboard, shown
 from channels.telegram.rehearsal.methods.bot import Bot, Json, Method
@@ -29,11 +28,12 @@ FILES = {
 
 async def send_message(bot: Bot, params: Json) -> Json:
     """A text, measured after entity parsing."""
+    preview = _preview(params)
     wording = Wording(params, "text")
 
     def content() -> tuple[Json, str]:
-        kept = wording.settled()
-        return kept.as_fields("text"), kept.text
+        kept = wording.settled(bot.world.people)
+        return {**kept.as_fields("text"), **preview}, kept.text
 
     return await _send(bot, "sendMessage", params, wording.source, content)
 
@@ -47,7 +47,7 @@ async def send_file(method: str, bot: Bot, params: Json) -> Json:
     wording = Wording(params, "caption")
 
     def content() -> tuple[Json, str]:
-        caption: Formatted = wording.settled()
+        caption = wording.settled(bot.world.people)
         file = _file(bot, field, given)
         name = file.get("file_name", field)
         body = {field: measured(field, file), **caption.as_fields("caption")}
@@ -85,6 +85,15 @@ def _reply(params: Json) -> Json:
     gone = field_of(given, "allow_sending_without_reply", bool, _unreadable)
     elsewhere = field_of(given, "chat_id", str, _unreadable)
     return {"message_id": number, "gone": bool(gone), "chat_id": elsewhere} if number > 0 else {}
+
+
+def _preview(params: Json) -> Json:
+    given = unpacked(params, "link_preview_options", "can't parse link preview options JSON object")
+    if not given:
+        return {}
+    if not isinstance(given, dict):
+        raise bad_request("object expected as link preview options")
+    return {"link_preview_options": given}
 
 
 def _place(params: Json, chat: Chat, reply: Json) -> Json:
