@@ -108,6 +108,10 @@ class GatewayProcess:
             raise AssertionError(f"The gateway did not start: {self.log}")
         ended.cancel()
 
+    def signal(self, number: int) -> None:
+        """Send a signal and go on."""
+        self._process.send_signal(number)
+
     async def kill(self) -> None:
         """SIGKILL, as a crash would."""
         if self._process.returncode is None:
