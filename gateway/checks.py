@@ -15,7 +15,6 @@ from gateway.times import iso
 from gateway.vault import load_vault
 from routes.connection import Connection, ConnectionStatus
 
-
 BROKEN = frozenset({"token", "vault_seal_broken", "connection_broken"})
 """Findings that no waiting mends. A provider that can't be reached now, or a webhook not set yet, leaves it open."""
 

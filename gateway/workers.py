@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 
 import structlog
 
@@ -43,20 +43,26 @@ class Workers:
         ]
 
     async def drain(self, patience: float) -> None:
-        """Claim no more; let what runs end within `patience` seconds, then give unfinished turns back."""
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
-        running = {*self._turns, *self._deliveries}
-        if running:
-            await asyncio.wait(running, timeout=patience)
+        """Claim no more turns; let what runs end and go out within `patience` seconds, then give the rest back."""
+        deadline = time.monotonic() + patience
+        turns_loop, deliveries_loop = self._loops
+        await _cancelled(turns_loop)
+        await _ended(self._turns, deadline)
+        await self._deliver_what_is_due(deadline)
+        await _cancelled(deliveries_loop)
+        await _ended(self._deliveries, deadline)
         for task, turn in list(self._turns.items()):
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await _cancelled(task)
             await self._ledger.release(turn)
-        for delivery in list(self._deliveries):
-            delivery.cancel()
-        await asyncio.gather(*self._deliveries, return_exceptions=True)
+        await _cancelled(*self._deliveries)
+
+    async def _deliver_what_is_due(self, deadline: float) -> None:
+        """Give the loop of deliveries time for what can go now; what has to wait goes after the next start."""
+        while time.monotonic() < deadline and (self._deliveries or (await self._ledger.depths()).pending_deliveries):
+            before = len(self._deliveries)
+            await asyncio.sleep(0.05)
+            if not self._deliveries and not before:
+                return
 
     async def _claim_turns(self) -> None:
         while True:
@@ -127,6 +133,17 @@ class Workers:
     def _delivery_done(self, task: asyncio.Task[None]) -> None:
         self._deliveries.discard(task)
         self._freed.set()
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _ended(tasks: Collection[asyncio.Task[None]], deadline: float) -> None:
+    if tasks:
+        await asyncio.wait([*tasks], timeout=max(0.0, deadline - time.monotonic()))
 
 
 async def _persist(work: Coroutine[None, None, None]) -> None:
