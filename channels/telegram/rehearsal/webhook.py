@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from asyncio import sleep
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,7 @@ class Webhook:
                 continue
             backoff = min(LONGEST_BACKOFF, 2.0**failures) if failures else 0.0
             failures += 1
-            await asyncio.sleep((wait or backoff) * self._scale)
+            await sleep((wait or backoff) * self._scale)
         del self._lanes[name]
 
     async def _deliver(self, update: Update) -> float | None:

@@ -1,70 +1,18 @@
-"""What comes from the rehearsed Bot API, by polling and by webhook, and how a test drives it."""
+"""What comes from the rehearsed Bot API by polling, and how a test drives it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
-from telegram import Bot, Update
 from telegram.error import BadRequest, Conflict, NetworkError, RetryAfter
 
 from channels.rehearsal import RehearsalClient
 from channels.telegram.rehearsal import TelegramRehearsal
+from channels.telegram.rehearsal import updates as updates_module
 from tests.channels.telegram.conftest import YES, a_bot, said
-
-ALL = ["message", "edited_message", "channel_post", "callback_query", "message_reaction", "my_chat_member"]
-
-
-# what people do
-
-
-async def latest(bot: Bot, server: TelegramRehearsal, **request: Any) -> Update:
-    await server.say(request)
-    return (await bot.get_updates(allowed_updates=ALL))[-1]
-
-
-async def test_what_people_do_comes_as_telegram_would_send_it(server, bot):
-    await bot.get_updates(allowed_updates=ALL)
-    text = await latest(bot, server, text="/start@rehearsal_bot see https://example.org @dana_poe", user="Dana")
-    assert [e.type for e in text.message.entities] == ["bot_command", "url", "mention"]
-    assert text.effective_user.first_name == "Dana"
-    assert text.effective_chat.id == text.effective_user.id > 2**32
-
-    group = await latest(bot, server, text="hi", chat="bakery", anonymous=True)
-    assert group.message.from_user.is_bot
-    assert group.message.sender_chat.id == group.effective_chat.id < -(2**31)
-
-    topic = await latest(bot, server, text="hi", chat="shop", kind="forum", thread=7)
-    assert topic.message.is_topic_message
-    assert topic.message.reply_to_message.forum_topic_created is not None
-
-    post = await latest(bot, server, text="news", chat="paper", kind="channel")
-    assert (post.channel_post.text, post.effective_user) == ("news", None)
-
-    album = await server.say({"text": "two", "files": [{"kind": "photo"}, {"kind": "photo"}]})
-    *_, one, two = (await bot.get_updates())[-2:]
-    assert one.message.media_group_id == two.message.media_group_id is not None
-    assert (one.message.caption, two.message.caption) == ("two", None)
-
-    edit = await latest(bot, server, text="three", edit=album["ref"])
-    assert edit.edited_message.caption == "three"
-    reaction = await latest(bot, server, react="👍", to=album["ref"])
-    assert reaction.message_reaction.new_reaction[0].emoji == "👍"
-    member = await latest(bot, server, member="administrator", chat="bakery")
-    assert member.my_chat_member.new_chat_member.status == "administrator"
-    place = await latest(bot, server, location={"latitude": 1.5, "longitude": 2.5})
-    assert place.message.location.latitude == 1.5
-    reply = await latest(bot, server, text="yes", reply_to=album["ref"])
-    assert reply.message.reply_to_message.message_id == one.message.message_id
-
-
-# updates
 
 
 async def test_updates_come_again_until_an_offset_confirms_them(server, bot):
@@ -118,122 +66,53 @@ async def test_a_duplicated_event_comes_twice_with_one_id(server, bot):
     assert ids == [ids[0], ids[0], ids[0] + 1]
 
 
+async def test_an_offset_beyond_what_there_is_confirms_nothing(server, bot):
+    await said(server, "a")
+    assert [u.message.text for u in await bot.get_updates(offset=2_000_000_000)] == ["a"]
+
+
+async def test_a_short_poll_leaves_a_long_one_alone_and_setting_a_webhook_ends_it(server, bot):
+    async with a_bot(server) as other:
+        held = asyncio.create_task(bot.get_updates(timeout=20))
+        await polling(server)
+        assert await other.get_updates(timeout=0) == ()
+        await other.set_webhook("https://example.org")
+        with pytest.raises(Conflict, match="terminated by setWebhook request"):
+            await held
+
+
+async def test_names_of_kinds_that_do_not_exist_are_passed_over(server, bot):
+    await bot.get_updates(allowed_updates=["edited_message", "telepathy"])
+    done = await server.say({"text": "a"})
+    assert await bot.get_updates() == ()
+    await bot.get_updates(allowed_updates=["telepathy"])
+    await server.say({"text": "b", "edit": done["ref"]})
+    assert [u.edited_message.text for u in await bot.get_updates(allowed_updates=5)] == ["b"]
+
+
+async def test_a_press_waits_for_less_long_than_a_message(server, bot, monkeypatch):
+    monkeypatch.setitem(updates_module.KEPT, "callback_query", -1.0)
+    chat, _ = await said(server, "a")
+    await bot.send_message(chat, "sure?", reply_markup=YES)
+    await server.say({"press": "Yes"})
+    await said(server, "b")
+    first, *_ = await bot.get_updates()
+    assert [u.message.text for u in await bot.get_updates(offset=first.update_id + 1)] == ["b"]
+
+
+async def test_an_event_held_back_comes_after_the_next_with_ids_in_the_order_of_delivery(server, bot):
+    async with RehearsalClient(server.url) as client:
+        await client.fault(reorder=True)
+        one, two = await client.say("one"), await client.say("two")
+    updates = await bot.get_updates()
+    assert [u.message.text for u in updates] == ["two", "one"]
+    assert updates[0].update_id < updates[1].update_id
+    assert one.ref < two.ref
+
+
 async def polling(server: TelegramRehearsal) -> None:
     while server.updates._poller is None:
         await asyncio.sleep(0)
-
-
-# webhooks
-
-
-@dataclass
-class Hook:
-    """A bot's webhook that answers as a test says, and keeps what came."""
-
-    url: str = ""
-    answers: Any = None
-    came: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    enough: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def take(self, request: web.Request) -> web.Response:
-        update = await request.json()
-        self.came.append((request.headers.get("X-Telegram-Bot-Api-Secret-Token", ""), update))
-        async with self.enough:
-            self.enough.notify_all()
-        return self.answers(update) if self.answers else web.Response()
-
-    async def until(self, true: Any) -> None:
-        async with asyncio.timeout(10), self.enough:
-            await self.enough.wait_for(true)
-
-    @property
-    def texts(self) -> list[str]:
-        return [update["message"]["text"] for _, update in self.came]
-
-
-@pytest.fixture
-async def hook() -> AsyncIterator[Hook]:
-    hook = Hook()
-    app = web.Application()
-    app.router.add_post("/hook", hook.take)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    hook.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-    yield hook
-    await runner.cleanup()
-
-
-async def test_a_webhook_gets_what_waits_and_what_comes_with_the_secret(server, bot, hook):
-    await said(server, "a")
-    assert await bot.set_webhook(hook.url, secret_token="s-3_cret", allowed_updates=["message"])
-    await hook.until(lambda: len(hook.came) == 1)
-    await said(server, "b")
-    await hook.until(lambda: len(hook.came) == 2)
-    assert hook.texts == ["a", "b"]
-    assert {secret for secret, _ in hook.came} == {"s-3_cret"}
-    info = await bot.get_webhook_info()
-    assert (info.url, info.allowed_updates) == (hook.url, ("message",))
-
-
-async def test_polling_beside_a_webhook_is_a_conflict(server, bot, hook):
-    await bot.set_webhook(hook.url)
-    with pytest.raises(Conflict, match="can't use getUpdates method while webhook is active"):
-        await bot.get_updates()
-    await bot.delete_webhook()
-    assert await bot.get_updates() == ()
-
-
-async def test_a_refused_update_holds_up_its_own_chat_only(server, bot, hook):
-    def answer(update: dict[str, Any]) -> web.Response:
-        fails = update["message"]["text"] == "a1" and "b1" not in hook.texts
-        return web.Response(status=500 if fails else 200)
-
-    hook.answers = answer
-    await bot.set_webhook(hook.url)
-    await said(server, "a1", user="Ada")
-    await hook.until(lambda: len(hook.came) >= 3)
-    await said(server, "a2", user="Ada")
-    await said(server, "b1", user="Bob")
-    await hook.until(lambda: "a2" in hook.texts)
-    order = list(dict.fromkeys(reversed(hook.texts)))[::-1]
-    assert order == ["b1", "a1", "a2"]
-    assert hook.texts.count("a2") == hook.texts.count("b1") == 1
-    assert "500" in str((await bot.get_webhook_info()).last_error_message)
-
-
-async def test_what_a_webhook_did_not_take_waits_for_polling(server, bot, hook):
-    hook.answers = lambda _update: web.Response(status=503)
-    await bot.set_webhook(hook.url)
-    await said(server, "a")
-    await hook.until(lambda: len(hook.came) >= 2)
-    assert (await bot.get_webhook_info()).pending_update_count == 1
-    await bot.delete_webhook()
-    assert [u.message.text for u in await bot.get_updates()] == ["a"]
-
-
-async def test_a_method_in_the_answer_is_carried_out(server, bot, hook):
-    hook.answers = lambda update: web.json_response(
-        {"method": "sendMessage", "chat_id": update["message"]["chat"]["id"], "text": "at once"}
-    )
-    await bot.set_webhook(hook.url)
-    async with RehearsalClient(server.url) as client:
-        assert await client.ask("a") == "at once"
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"url": "http://example.org/hook"}, "An HTTPS URL must be provided for webhook"),
-        ({"url": "https://example.org", "secret_token": "ä"}, "secret token contains unallowed characters"),
-        ({"url": "https://example.org:8080"}, "ports 80, 88, 443 or 8443"),
-        ({"url": "https://10.1.2.3"}, "IP address 10.1.2.3 is reserved"),
-        ({"url": "https://example.org", "secret_token": "a" * 257}, "secret token is too long"),
-    ],
-)
-async def test_a_webhook_that_cannot_be_is_refused(bot, params, words):
-    with pytest.raises(BadRequest, match=f"(?i){words}"):
-        await bot.set_webhook(**params)
 
 
 # faults and the control API
@@ -313,14 +192,3 @@ async def test_a_whole_reply_is_every_piece_until_it_is_quiet(server, bot):
         assert await asking == "one\ntwo"
         with pytest.raises(TimeoutError):
             await client.ask("hello", user="Lee", timeout=0.01)
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [{"text": ""}, {"press": "No"}, {"edit": "1:99"}, {"kind": "planet", "chat": "x", "text": "a"},
-     {"text": "a", "files": [{"kind": "hologram"}]}, {"react": "👍"}, {"text": "a", "reply_to": "1:99"}],
-)  # fmt: skip
-async def test_what_cannot_be_said_is_refused(server, request_):
-    async with RehearsalClient(server.url) as client:
-        with pytest.raises(ValueError, match=r"Unsayable|KeyError"):
-            await client.say(**request_)
