@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Literal, TypeAlias
 
+from channels.markdown.links import link_runs
 from channels.markdown.tree import Span, Spans
 
 Mark: TypeAlias = tuple[str, str]
@@ -66,8 +67,9 @@ def lines(spans: Spans) -> list[Spans]:
 def sound(spans: Spans, holds: Holds, ends: Ends) -> Spans:
     """One line with every style dropped that the channel would not read as one: the words stay, the marks go.
 
-    White space at the edges of a style moves out of it, since no marker language lets marks touch it.
+    White space at the edges of a link or a style moves out of it, since no marker language lets marks touch it.
     """
+    spans = tuple(span for url, run in link_runs(spans) for span in (_tight(run) if url else run))
     for style in STYLES:
         if any(getattr(span, style) for span in spans):
             spans = _sound(spans, style, holds, ends)
@@ -85,12 +87,19 @@ def _sound(spans: Spans, style: Style, holds: Holds, ends: Ends) -> Spans:
         found.extend(_without(span, style) for span in before)
         if core:
             follower = after or (runs[index + 1][1] if index + 1 < len(runs) else ())
-            left = ends(found[-1])[1] if found else ""
-            right = ends(follower[0])[0] if follower else ""
-            keep = holds(style, left, ends(core[0])[0], ends(core[-1])[1], right)
+            left, first = _meeting(found[-1] if found else None, core[0], ends)
+            last, right = _meeting(core[-1], follower[0] if follower else None, ends)
+            keep = holds(style, left, first, last, right)
             found.extend(core if keep else (_without(span, style) for span in core))
         found.extend(_without(span, style) for span in after)
     return tuple(found)
+
+
+def _meeting(before: Span | None, after: Span | None, ends: Ends) -> tuple[str, str]:
+    """The characters on both sides of where two spans meet; within one link its own marks are elsewhere."""
+    if before and after and before.url == after.url:
+        before, after = replace(before, url=""), replace(after, url="")
+    return ends(before)[1] if before else "", ends(after)[0] if after else ""
 
 
 def _without(span: Span, style: Style) -> Span:
@@ -100,6 +109,11 @@ def _without(span: Span, style: Style) -> Span:
         italic=span.italic and style != "italic",
         strike=span.strike and style != "strike",
     )
+
+
+def _tight(link: Spans) -> Spans:
+    before, core, after = _trimmed(link)
+    return (*(replace(span, url="") for span in before), *core, *(replace(span, url="") for span in after))
 
 
 def _trimmed(run: Spans) -> tuple[Spans, Spans, Spans]:

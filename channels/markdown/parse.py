@@ -13,6 +13,7 @@ from markdown_it.rules_block.table import escapedSplit, getLine
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from channels.markdown.marks import cut
 from channels.markdown.tree import (
     Block,
     Blocks,
@@ -37,7 +38,8 @@ _BOX = re.compile(r"\[([ xX])\][ \t\n]")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 _ATTRIBUTES = re.compile(r"[{\[].*|[\w-]+=.*")
 _SCHEME = re.compile(r"(?:^|[^a-zA-Z0-9])(?P<scheme>https?)$", re.IGNORECASE)
-_BARE_URL = re.compile(r"https?://[^\s<>\[\]`\\\"]+", re.IGNORECASE)
+_BARE_URL = re.compile(r"https?://(?:(?!&(?:lt|gt|quot);|\*\*|~~)[^\s<>\[\]`\\\"])+", re.IGNORECASE)
+_ENTITY_TAIL = re.compile(r"&\w+;$")
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|[/#.]")
 
 
@@ -142,9 +144,7 @@ def _bare_url_rule(state: StateInline, silent: bool) -> bool:
     found = scheme and _BARE_URL.match(state.src, scheme.start("scheme"), state.posMax)
     if not scheme or not found:
         return False
-    url = found[0].rstrip("*_~.,:;!?'\"")
-    while url.endswith(")") and url.count(")") > url.count("("):
-        url = url[:-1].rstrip("*_~.,:;!?'\"")
+    url = _without_tail(found[0])
     typed = scheme["scheme"]
     if len(url) <= len(typed) + 3 or (not silent and not state.pending.endswith(typed)):
         return False
@@ -159,6 +159,20 @@ def _bare_url_rule(state: StateInline, silent: bool) -> bool:
             state.push("link_close", "a", -1)
     state.pos += len(url) - len(typed)
     return True
+
+
+def _without_tail(url: str) -> str:
+    """An address without the punctuation of the sentence around it."""
+    unopened = url.count(")") - url.count("(")
+    end = len(url)
+    while end:
+        if url[end - 1] == ")" and unopened > 0:
+            unopened -= 1
+        elif url[end - 1] not in "*_~.,:;!?'":
+            break
+        entity = _ENTITY_TAIL.search(url, max(0, end - 10), end)
+        end -= len(entity[0]) if entity else 1
+    return url[:end]
 
 
 def _parser() -> MarkdownIt:
@@ -187,6 +201,7 @@ class _Frame:
     items: list[Item] = field(default_factory=list)
     rows: list[list[Spans]] = field(default_factory=list)
     tight: bool = True
+    done: bool | None = None
 
 
 def _build(tokens: Sequence[Token], references: _References) -> Blocks:
@@ -205,6 +220,8 @@ def _build(tokens: Sequence[Token], references: _References) -> Blocks:
                 frame.rows.append([])
             case "inline":
                 spans = _spans(token.children or [])
+                if opener == "paragraph_open" and frame.token and frame.token.type == "list_item_open":
+                    spans = _boxed(frame, token, spans)
                 if opener in ("th_open", "td_open"):
                     frame.rows[-1].append(spans)
                 elif any(span.text.strip() for span in spans):
@@ -222,6 +239,15 @@ def _build(tokens: Sequence[Token], references: _References) -> Blocks:
     return tuple(frames[0].blocks)
 
 
+def _boxed(item: _Frame, paragraph: Token, spans: Spans) -> Spans:
+    """The spans without the box that makes an item a task; the source tells a box from an escaped one."""
+    box = _BOX.match(paragraph.content)
+    if item.blocks or item.done is not None or not box or spans[0].url:
+        return spans
+    item.done = box[1] != " "
+    return cut(spans, box.end())[1]
+
+
 def _close(frame: _Frame, parent: _Frame) -> None:
     assert frame.token is not None  # noqa: S101  # only the outermost frame has none, and nothing closes it
     blocks = tuple(frame.blocks)
@@ -230,23 +256,13 @@ def _close(frame: _Frame, parent: _Frame) -> None:
             parent.blocks.append(Quote(blocks))
         case "list_item_open":
             marker = f"{frame.token.info}{frame.token.markup}" if frame.token.info else ""
-            parent.items.append(_item(blocks, marker))
+            parent.items.append(Item(blocks, marker, frame.done))
             parent.tight = parent.tight and frame.tight
         case "bullet_list_open" | "ordered_list_open":
             parent.blocks.append(ListBlock(tuple(frame.items), frame.tight))
         case "table_open":
             header, *rows = (tuple(row) for row in frame.rows)
             parent.blocks.append(Table(header, tuple(rows)))
-
-
-def _item(blocks: Blocks, marker: str) -> Item:
-    match blocks:
-        case (Paragraph(spans=(Span(code=False, url="") as first, *rest)), *others) if box := _BOX.match(first.text):
-            done = box[1] != " "
-            first = Span(first.text[box.end() :].lstrip(), first.bold, first.italic, first.strike)
-            kept = tuple(span for span in (first, *rest) if span.text)
-            return Item((Paragraph(kept), *others) if kept else tuple(others), marker, done)
-    return Item(blocks, marker)
 
 
 def _code(token: Token) -> Iterator[Block]:

@@ -157,7 +157,7 @@ class _Cutter:
             case Paragraph() | Heading():
                 return self._cut_prose(node, fits, alone)
             case CodeBlock():
-                return self._cut_code(node, fits)
+                return self._cut_code(node, fits, alone)
             case Quote():
 
                 def quote(nodes: Nodes) -> Quote:
@@ -202,11 +202,13 @@ class _Cutter:
         left = cut(node.spans, start)[1]
         return head(at), replace(node, spans=left) if left else None
 
-    def _cut_code(self, node: CodeBlock, fits: Callable[[Node], bool]) -> tuple[Node | None, Node | None]:
+    def _cut_code(
+        self, node: CodeBlock, fits: Callable[[Node], bool], alone: Callable[[Node], bool]
+    ) -> tuple[Node | None, Node | None]:
         def head(end: int) -> CodeBlock:
             return replace(node, text=node.text[:end].rstrip())
 
-        at = self._position(node.text, [], lambda end: fits(head(end)), lambda _: False, prose=False)
+        at = self._position(node.text, [], lambda end: fits(head(end)), lambda end: alone(head(end)), prose=False)
         if not at:
             return None, node
         # Only a line's own start is indentation worth keeping.
@@ -232,7 +234,10 @@ class _Cutter:
         last = _last(ends, fits)
         if not last:
             return 0
-        return _nicest(text, [at for at in ends if at <= last], prose=prose)
+        best = _nicest(text, [at for at in ends if at <= last], prose=prose)
+        # A first word, or line of code, is not cut only because the piece is nearly full.
+        first = next((at for at in ends if text[at - 1] in (_SPACES if prose else "\n")), len(text))
+        return 0 if best < first <= window and alone(first) else best
 
 
 def _nicest(text: str, ends: list[int], *, prose: bool) -> int:

@@ -25,7 +25,7 @@ from channels.markdown.parse import parse
 from channels.markdown.plain import PLAIN
 from channels.markdown.split import cluster_prefix, split
 from channels.markdown.tables import aligned
-from channels.markdown.tree import CodeBlock, Span, Spans, rewrite
+from channels.markdown.tree import Blocks, CodeBlock, Span, Spans, rewrite
 
 DEFAULT_LIMIT = 3900
 """Characters of the block: with a fallback of at most 4,000 the payload stays well under the 12,000 and 13,200
@@ -52,7 +52,7 @@ _LINE_START = re.compile(
         | [-+*](?=\s|$)                 # a bullet
         | \d{1,9}(?=[.)](?:\s|$))       # a number
         | (?:=+|-+)\s*$                 # the underline of a heading
-        | (?:[-_*]\s*){3,}$             # a rule
+        | ([-_*])\s*(?:\1\s*){2,}$       # a rule
         | [|:-][|:\s-]*$                # the second line of a table
         )""",
     re.VERBOSE,
@@ -74,14 +74,18 @@ def render_text(markdown: str, limit: int = DEFAULT_LIMIT) -> list[RenderedPiece
     """
     if limit > LIMIT_MAX:
         raise ValueError(f"A limit of {limit} leaves no room for the fallback text; the most is {LIMIT_MAX}.")
-    blocks = rewrite(parse(markdown), lambda spans: settle_links(spans, SCHEMES), aligned)
-    layout, plain = Layout(MARKDOWN), Layout(PLAIN)
-    pieces = split(blocks, lambda part: (part, layout.text(part)), lambda piece: utf16_units(piece[1]) <= limit, limit)
+    plain = Layout(PLAIN)
     return [
         RenderedPiece([{"type": "markdown", "text": text}], _fallback(plain.text(part)))
-        for part, text in pieces
+        for part, text in _pieces(markdown, limit)
         if not blank(text)
     ]
+
+
+def _pieces(markdown: str, limit: int) -> list[tuple[Blocks, str]]:
+    blocks = rewrite(parse(markdown), lambda spans: settle_links(spans, SCHEMES), aligned)
+    layout = Layout(MARKDOWN)
+    return split(blocks, lambda part: (part, layout.text(part)), lambda piece: utf16_units(piece[1]) <= limit, limit)
 
 
 def _fallback(text: str) -> str:
@@ -125,18 +129,14 @@ def _ends(span: Span) -> tuple[str, str]:
 
 
 def _holds(style: Style, before: str, first: str, last: str, after: str) -> bool:
-    """CommonMark's rule for `**`, `*` and `~~`, whether emoji count as punctuation or not; `a*b*c` multiplies."""
-    if style == "italic" and (_plain_word(before + first) or _plain_word(last + after)):
-        return False
+    """CommonMark's rules for `**`, `~~` and `_`, whether or not a reader counts emoji as punctuation."""
+    if style == "italic":
+        return _edge(before) and _edge(after)
     return (_lettered(first) or _edge(before)) and (_lettered(last) or _edge(after))
 
 
 def _lettered(char: str) -> bool:
     return char.isalnum() or unicodedata.category(char).startswith("M")
-
-
-def _plain_word(pair: str) -> bool:
-    return len(pair) > 1 and pair.isascii() and pair.isalnum()
 
 
 def _edge(char: str) -> bool:
@@ -145,7 +145,7 @@ def _edge(char: str) -> bool:
 
 def _marks(span: Span) -> tuple[Mark, ...]:
     link = (("[", f"]({_address(span.url)})"),) if span.url else ()
-    styles = ((span.bold, "**"), (span.italic, "*"), (span.strike, "~~"))
+    styles = ((span.bold, "**"), (span.italic, "_"), (span.strike, "~~"))
     return (*((mark, mark) for on, mark in styles if on), *link)
 
 

@@ -1,4 +1,4 @@
-"""A strict reader of Telegram's HTML, after the Bot API's formatting options: anything it doesn't document is refused."""
+"""A strict reader of Telegram's HTML, after the Bot API's formatting options: what they don't document is refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read(html: str) -> tuple[str, list[Entity]]:
 
 def _decoded(reference: str) -> str:
     if reference.startswith("#x"):
-        return chr(int(reference[2:], 16))
+        return chr(int(f"0{reference[1:]}", 0))
     if reference.startswith("#"):
         return chr(int(reference[1:]))
     if reference not in NAMED:
