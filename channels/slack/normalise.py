@@ -37,7 +37,7 @@ def read(payload: Mapping[str, JsonValue], *, account: Account, connection_id: s
 def _read(context: Context) -> Reading:
     payload: Mapping[str, JsonValue] = context.raw
     kind = payload.get("type")
-    if kind is None and "command" not in payload:
+    if not isinstance(kind, str) and not (kind is None and "command" in payload):
         raise ValueError("neither an event nor an interaction")
     if is_handshake(payload):
         return Ignored(str(kind))
@@ -52,10 +52,8 @@ def _read(context: Context) -> Reading:
             return read_command(payload, context)
         case "app_rate_limited":
             return Ignored("app_rate_limited")
-        case str():
-            return Ignored("interaction_not_used")
         case _:
-            raise ValueError("type is not a string")
+            return Ignored("interaction_not_used")
 
 
 def _object(value: JsonValue) -> Mapping[str, JsonValue]:
