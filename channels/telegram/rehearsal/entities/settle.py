@@ -42,15 +42,15 @@ class Formatted:
 def settle(text: str, entities: list[Entity]) -> Formatted:
     """The text as Telegram keeps it. Raises ApiError for an entity that isn't in the text."""
     if entities:
-        text, entities = _moved(text, sorted(entities, key=lambda e: (e["offset"], -e["length"])))
+        text, entities = _moved(text, entities)
     else:
         text = _cleaned(text).strip(_SPACE)
     found = detect(text)
     if found:
         taken = [(e["offset"], e["offset"] + e["length"]) for e in entities if e["type"] in WHOLE]
         free = [e for e in found if all(e["offset"] >= b or e["offset"] + e["length"] <= a for a, b in taken)]
-        entities = sorted([*entities, *free], key=lambda e: (e["offset"], -e["length"]))
-    return Formatted(text, entities)
+        entities = [*entities, *free]
+    return Formatted(text, sorted(entities, key=lambda e: (e["offset"], -e["length"])))
 
 
 def _moved(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
