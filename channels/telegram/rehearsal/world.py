@@ -116,13 +116,13 @@ class World:
         return self.chats.setdefault(number, Chat(info))
 
     def chat(self, chat_id: Any) -> Chat:
-        """The chat a call names, by id or by @username. Raises ApiError in Telegram's words."""
+        """The chat a call names. Raises ApiError in Telegram's words."""
         if chat_id is None or chat_id == "":
             raise bad_request("chat_id is empty")
         try:
             number = int(chat_id)
         except (TypeError, ValueError):
-            number = self._named(str(chat_id))
+            raise bad_request("chat not found") from None
         chat = self.chats.get(number)
         if chat is None:
             if number in self.people:
@@ -184,13 +184,6 @@ class World:
         """A number never given before."""
         self._serial += 1
         return self._serial
-
-    def _named(self, username: str) -> int:
-        wanted = username.removeprefix("@").lower()
-        named = (
-            c.id for c in self.chats.values() if c.kind != "private" and c.info.get("username", "").lower() == wanted
-        )
-        return next(named, 0) if username.startswith("@") else 0
 
 
 def bare(message: Json) -> Json:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity, ReplyParameters
+from telegram import (
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReactionTypeCustomEmoji,
+    ReactionTypeEmoji,
+    ReplyParameters,
+)
+from telegram.constants import ReactionEmoji
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter
 
 from channels.telegram.rehearsal import TelegramRehearsal
+from channels.telegram.rehearsal.methods.chats import REACTIONS
 from tests.channels.telegram.conftest import YES, a_bot, said
 
 
@@ -84,6 +94,8 @@ async def test_a_reply_tells_what_it_answers_and_goes_without_where_it_may(serve
     chat, number = await said(server)
     reply = await bot.send_message(chat, "yes", reply_parameters=ReplyParameters(number))
     assert reply.reply_to_message.message_id == number
+    quiet = await bot.send_message(chat, "a.com", link_preview_options=LinkPreviewOptions(is_disabled=True))
+    assert quiet.link_preview_options.is_disabled is True
     gone = ReplyParameters(999, allow_sending_without_reply=True)
     assert (await bot.send_message(chat, "yes", reply_parameters=gone)).reply_to_message is None
 
@@ -147,6 +159,12 @@ async def test_files_are_refused_in_telegrams_words(server, bot):
         await bot._post("sendPhoto", {"chat_id": chat})
     with pytest.raises(BadRequest, match=r"(?i)message caption is too long"):
         await bot.send_photo(chat, b"a", caption="a" * 1025)
+    with pytest.raises(BadRequest, match=r"(?i)failed to get HTTP URL content"):
+        await bot.send_photo(chat, "https://example.org/a.jpg")
+    with pytest.raises(BadRequest, match=r"(?i)file must be non-empty"):
+        await bot.send_document(chat, b"")
+    with pytest.raises(BadRequest, match=r"(?i)file of size 10485761 bytes is too big for a photo"):
+        await bot.send_photo(chat, b"0" * (10 * 1024 * 1024 + 1))
     with pytest.raises(BadRequest, match=r"(?i)invalid file_id"):
         await bot.get_file("nothing")
     server.world.files["large"] = ("a", b"0" * (20 * 1024 * 1024 + 1))
@@ -166,6 +184,34 @@ async def test_a_message_is_edited_once_and_only_the_bots_own(server, bot):
         await bot.edit_message_text("two", chat, 999)
     with pytest.raises(BadRequest, match="Message can't be edited"):
         await bot.edit_message_text("two", chat, theirs)
+
+
+async def test_a_caption_is_edited_and_a_text_is_no_caption(server, bot):
+    chat, _ = await said(server)
+    photo = await bot.send_photo(chat, b"a", caption="one", reply_markup=YES)
+    edited = await bot.edit_message_caption(chat, photo.message_id, caption="<b>two</b>", parse_mode="HTML")
+    assert (edited.caption, len(edited.caption_entities), edited.reply_markup) == ("two", 1, None)
+    assert (await bot.edit_message_caption(chat, photo.message_id, caption="")).caption is None
+    with pytest.raises(BadRequest, match=r"(?i)there is no text in the message to edit"):
+        await bot.edit_message_text("two", chat, photo.message_id)
+    text = await bot.send_message(chat, "one")
+    with pytest.raises(BadRequest, match=r"(?i)there is no caption in the message to edit"):
+        await bot.edit_message_caption(chat, text.message_id, caption="two")
+
+
+async def test_a_channel_is_the_sender_of_what_the_bot_posts_there(server, bot):
+    chat, _ = await said(server, chat="paper", kind="channel")
+    post = await bot.send_message(chat, "news")
+    assert (post.from_user, post.sender_chat.id) == (None, chat)
+    assert (await bot.edit_message_text("old news", chat, post.message_id)).text == "old news"
+
+
+async def test_other_peoples_messages_in_a_group_are_for_an_administrator_to_delete(server, bot):
+    chat, number = await said(server, chat="bakery")
+    with pytest.raises(BadRequest, match="Message can't be deleted"):
+        await bot.delete_message(chat, number)
+    await server.say({"member": "administrator", "chat": str(chat)})
+    assert await bot.delete_message(chat, number)
 
 
 async def test_buttons_are_taken_away_once(server, bot):
@@ -191,7 +237,55 @@ async def test_actions_reactions_and_commands_are_taken(server, bot):
     assert await bot.set_message_reaction(chat, number, "👍")
     with pytest.raises(BadRequest, match="Message to react not found"):
         await bot.set_message_reaction(chat, 999, "👍")
-    assert await bot.set_my_commands([("start", "Begin")])
+    assert await bot.send_chat_action(chat, "typing", message_thread_id=0)
+    with pytest.raises(BadRequest, match="Message thread not found"):
+        await bot.send_chat_action(chat, "typing", message_thread_id=9)
+
+
+def test_every_reaction_that_the_library_knows_is_known():
+    assert {emoji.value.replace("\ufe0f", "") for emoji in ReactionEmoji} == REACTIONS
+
+
+async def test_a_reaction_is_one_that_telegram_knows(server, bot):
+    chat, number = await said(server)
+    assert await bot.set_message_reaction(chat, number, [])
+    assert await bot.set_message_reaction(chat, number, ReactionEmoji.HEART_ON_FIRE)
+    assert await bot.set_message_reaction(chat, number, ReactionTypeCustomEmoji("5368324170671202286"))
+    for wrong, words in (
+        (ReactionTypeEmoji("🚀"), "Reaction_invalid"),
+        (["👍", "👎"], "Reactions_too_many"),
+    ):
+        with pytest.raises(BadRequest, match=words):
+            await bot.set_message_reaction(chat, number, wrong)
+    for wrong, words in (
+        ("{", "Can't parse reaction types json object"),
+        ('{"type": "emoji"}', "Expected an array of reactiontype"),
+        ("[5]", "Expected an object"),
+        ('[{"type": "smell"}]', "Invalid reaction type specified"),
+    ):
+        with pytest.raises(BadRequest, match=f"(?i){words}"):
+            await bot._post("setMessageReaction", {"chat_id": chat, "message_id": number, "reaction": wrong})
+
+
+async def test_commands_are_kept_and_checked(bot):
+    assert await bot.set_my_commands([("start", "Begin"), ("/help", "Explain")])
+    assert [(c.command, c.description) for c in await bot.get_my_commands()] == [
+        ("start", "Begin"),
+        ("help", "Explain"),
+    ]
+    assert await bot.delete_my_commands()
+    assert await bot.get_my_commands() == ()
+    for command, words in (
+        (("", "a"), "Command must be non-empty"),
+        (("a" * 33, "a"), "Command length must not exceed 32"),
+        (("a", ""), "Command description must be non-empty"),
+        (("a", "a" * 257), "Command description length must not exceed 256"),
+        (("Start", "a"), "Bot_command_invalid"),
+    ):
+        with pytest.raises(BadRequest, match=words):
+            await bot.set_my_commands([command])
+    with pytest.raises(BadRequest, match="Bot_commands_too_much"):
+        await bot.set_my_commands([(f"c{n}", "a") for n in range(101)])
 
 
 async def test_a_press_comes_as_a_query_that_is_answered_once(server, bot):

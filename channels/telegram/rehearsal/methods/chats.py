@@ -25,6 +25,9 @@ REACTIONS = {
 }  # fmt: skip
 """The emoji that Telegram takes as reactions, from the Bot API's documentation."""
 
+SELECTOR = "\ufe0f"
+"""Asks for the coloured form of a character; it makes no difference here."""
+
 
 async def get_chat(bot: Bot, params: Json) -> Json:
     """Only a chat that the bot has met is found."""
@@ -63,7 +66,7 @@ async def set_message_reaction(bot: Bot, params: Json) -> bool:
     chat, message = bot.world.message(params, integer(params, "message_id"), "message to react")
     if len(reactions) > 1:
         raise bad_request("REACTIONS_TOO_MANY")
-    if any(r["type"] == "emoji" and r["emoji"] not in REACTIONS for r in reactions):
+    if any(r["type"] == "emoji" and r["emoji"].replace(SELECTOR, "") not in REACTIONS for r in reactions):
         raise bad_request("REACTION_INVALID")
     chat.reactions[message["message_id"], bot.world.bot["id"]] = reactions
     return True
