@@ -10,6 +10,7 @@ from channels.errors import PostroomError
 
 CHANNELS: dict[str, str] = {
     "telegram": "channels.telegram.channel",
+    "slack": "channels.slack.channel",
     "whatsapp": "channels.whatsapp.channel",
     "sms": "channels.sms.channel",
 }

@@ -24,11 +24,15 @@ BODY_MAX = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """How to connect to a running rehearsal: settings and secrets of a connection, and the control address."""
+    """How to connect to a running rehearsal: settings and secrets of a connection, and the control address.
+
+    `by_webhook` is True where the provider has to be told the connection's hook URL.
+    """
 
     settings: Mapping[str, JsonValue]
     secrets: Mapping[str, str]
     control_url: str
+    by_webhook: bool = False
 
 
 class Rehearsal(ABC):

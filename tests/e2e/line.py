@@ -69,7 +69,8 @@ async def open_line(channel: str, home: Home, *options: str) -> AsyncIterator[Li
             option = (fields[name].alias or name).replace("_", "-")
             args += [f"--{option}", value if isinstance(value, str) else json.dumps(value)]
         await home.ok(*args)
-        await client.hook((await home.json("connection", "show", channel))["hookUrl"])
+        if rehearsed.by_webhook:
+            await client.hook((await home.json("connection", "show", channel))["hookUrl"])
         yield Line(channel, home, client, port)
 
 

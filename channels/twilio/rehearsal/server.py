@@ -287,7 +287,7 @@ async def rehearse_line(line: Line, hook_url: str) -> AsyncIterator[Rehearsed]:
     """A running server, and the connection that speaks to it."""
     async with TwilioRehearsal(line, hook_url=hook_url) as server:
         settings = {"from_address": server.sender, "base_url": server.url}
-        yield Rehearsed(settings, {"account_sid": ACCOUNT, "auth_token": TOKEN}, server.url)
+        yield Rehearsed(settings, {"account_sid": ACCOUNT, "auth_token": TOKEN}, server.url, by_webhook=True)
 
 
 def _bare(address: str) -> str:
