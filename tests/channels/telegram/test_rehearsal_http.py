@@ -94,7 +94,18 @@ async def test_names_of_methods_are_taken_in_any_case_and_recorded_as_documented
         ("getFile", {}, 400, "file_id not specified"),
         ("answerCallbackQuery", {}, 400, "query is too old and response timeout expired or query ID is invalid"),
         ("setMyCommands", {"json": {"commands": "{"}}, 400, "can't parse commands JSON object"),
-        ("setMyCommands", {"json": {"commands": "{}"}}, 200, ""),
+        ("setMyCommands", {"json": {"commands": "{}"}}, 400, "expected an Array of BotCommand"),
+        ("setMyCommands", {"json": {"commands": [5]}}, 400, "can't parse BotCommand: expected an Object"),
+        ("setMyCommands", {"json": {}}, 200, ""),
+        ("setMessageReaction", {"json": {"reaction": {}}}, 400, "expected an Array of ReactionType"),
+        ("setWebhook", {"json": {"url": "https://149.154.167.220"}}, 200, ""),
+        ("getUpdates", {"json": {"allowed_updates": "{", "limit": "x", "offset": []}}, 200, ""),
+        (
+            "sendMessage",
+            {"data": b"--a--", "headers": {"Content-Type": "multipart/form-data"}},
+            400,
+            "can't parse the multipart body",
+        ),
         ("setWebhook", {"json": {"url": "ftp://a"}}, 400, "invalid webhook URL specified"),
         ("setWebhook", {"json": {"url": "https://a:b"}}, 400, "invalid webhook URL specified"),
         (
@@ -157,6 +168,11 @@ async def test_a_request_that_is_too_large_is_refused(server, http, size):
     form.add_field("document", b"0" * size, filename="a")
     answer = await called(http, server, "sendDocument", data=form)
     assert answer == (413, {"ok": False, "error_code": 413, "description": "Request Entity Too Large"})
+
+
+async def test_any_request_that_is_too_large_is_refused(server, http):
+    answer = await called(http, server, "sendMessage", json={"text": "a" * 61_000_000})
+    assert answer[0] == 413
 
 
 async def test_a_call_that_is_dropped_before_acting_is_on_record_without_an_answer(server, http):

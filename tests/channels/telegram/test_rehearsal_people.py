@@ -280,6 +280,24 @@ async def test_a_chat_remembers_its_latest_messages(server, bot, monkeypatch):
         await bot.set_message_reaction(chat, number, "👍")
 
 
+async def test_another_bot_is_one_and_what_the_bot_said_is_not_a_persons_to_edit(server, bot):
+    chat, _ = await said(server, chat="bakery", as_bot=True)
+    (update,) = await news(bot)
+    assert update.effective_user.is_bot is True
+    ours = await bot.send_message(chat, "hello")
+    with pytest.raises(ValueError, match="only the bot"):
+        await server.say({"text": "bye", "edit": str(ours.message_id), "chat": str(chat)})
+
+
+async def test_joining_a_channel_is_told_to_its_administrators_alone(server, bot):
+    await bot.get_updates(allowed_updates=ALL)
+    await server.say({"joins": True, "user": "Lee", "chat": "paper", "kind": "channel"})
+    assert await news(bot) == []
+    await server.say({"member": "administrator", "chat": "paper", "kind": "channel"})
+    await server.say({"leaves": True, "user": "Lee", "chat": "paper", "kind": "channel"})
+    assert [u.chat_member and u.chat_member.new_chat_member.status for u in await news(bot)] == [None, "left"]
+
+
 async def test_reset_forgets_people_and_keeps_how_updates_come(server, bot):
     await bot.get_updates(allowed_updates=["message"])
     chat, _ = await said(server)

@@ -81,6 +81,11 @@ async def test_a_short_poll_leaves_a_long_one_alone_and_setting_a_webhook_ends_i
             await held
 
 
+async def test_a_long_poll_is_not_held_for_ever(bot, monkeypatch):
+    monkeypatch.setattr(updates_module, "LONGEST_POLL", 0.01)
+    assert await bot.get_updates(timeout=1000) == ()
+
+
 async def test_names_of_kinds_that_do_not_exist_are_passed_over(server, bot):
     await bot.get_updates(allowed_updates=["edited_message", "telepathy"])
     done = await server.say({"text": "a"})

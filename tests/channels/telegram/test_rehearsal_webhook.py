@@ -268,6 +268,19 @@ async def test_what_waits_can_be_dropped(server, bot, hook):
     assert await bot.get_updates() == ()
 
 
+async def test_reset_forgets_what_waits_behind_an_update_on_its_way(server, bot, hook):
+    hook.answers = lambda _update: web.Response(status=500)
+    await bot.set_webhook(hook.url)
+    for text in ("a", "b"):
+        await said(server, text)
+    await server.reset()
+    assert (await bot.get_webhook_info()).pending_update_count == 1
+    hook.answers = None
+    await said(server, "c")
+    await hook.until(lambda: "c" in hook.texts)
+    assert "b" not in hook.texts
+
+
 async def test_no_more_connections_are_used_than_were_asked_for(server, bot, hook):
     open_now, most, release = 0, 0, asyncio.Event()
 

@@ -18,7 +18,9 @@ async def get_me(bot: Bot, _params: Json) -> Json:
 
 async def set_my_commands(bot: Bot, params: Json) -> bool:
     """Checked and kept; scopes and languages make no difference here."""
-    given = unpacked(params, "commands", "can't parse commands JSON object") or []
+    given = unpacked(params, "commands", "can't parse commands JSON object")
+    if given is None:
+        given = []
     if not isinstance(given, list):
         raise bad_request("expected an Array of BotCommand")
     commands = [_command(command) for command in given]

@@ -59,7 +59,9 @@ async def answer_callback_query(bot: Bot, params: Json) -> bool:
 
 async def set_message_reaction(bot: Bot, params: Json) -> bool:
     """A bot has one reaction to a message; an empty list takes it away."""
-    given = unpacked(params, "reaction", "can't parse reaction types JSON object") or []
+    given = unpacked(params, "reaction", "can't parse reaction types JSON object")
+    if given is None:
+        given = []
     if not isinstance(given, list):
         raise bad_request("expected an Array of ReactionType")
     reactions = [_reaction(reaction) for reaction in given]
