@@ -8,15 +8,14 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-from pydantic import BaseModel, ValidationError
 
 from agents_runtime.registry import Registry
 from channels.registry import CHANNELS
 from channels.rehearsal import Rehearsed
 from gateway.ledger.sqlite import open_sqlite
-from gateway.process import Gateway, agent_roots, run_gateway
+from gateway.places import agent_roots
+from gateway.process import Gateway, run_gateway
+from gateway.running import Running, demo_settings, written_down
 from gateway.settings import Settings
 from gateway.vault import Vault, load_vault
 from routes.change import RouteChange
@@ -26,25 +25,12 @@ from routes.route import Route
 AGENT = "front-desk"
 
 
-class Running(BaseModel):
-    """A running demo, as it writes itself down for `postroom rehearse`."""
-
-    pid: int
-    port: int
-    controls: dict[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class Demo:
     """What the demo started: the gateway, and a control address per channel."""
 
     gateway: Gateway
     controls: dict[str, str]
-
-
-def demo_settings(settings: Settings) -> Settings:
-    """The demo's own home inside the user's, so that it never touches what is real."""
-    return replace(settings, home=settings.home / "demo")
 
 
 @asynccontextmanager
@@ -63,24 +49,8 @@ async def run_demo(settings: Settings, *, host: str, port: int) -> AsyncIterator
         await _wire(own, vault, rehearsed, hook_secrets)
         gateway = await stack.enter_async_context(run_gateway(own, vault, registry, host=host, port=port))
         controls = {channel: r.control_url for channel, r in rehearsed.items()}
-        path = _running_path(settings)
-        path.write_text(Running(pid=os.getpid(), port=gateway.port, controls=controls).model_dump_json())
-        stack.callback(path.unlink, missing_ok=True)
+        stack.enter_context(written_down(settings, Running(pid=os.getpid(), port=gateway.port, controls=controls)))
         yield Demo(gateway, controls)
-
-
-def read_running(settings: Settings) -> Running | None:
-    """The running demo, or None when there is none or its process is gone."""
-    try:
-        running = Running.model_validate_json(_running_path(settings).read_bytes())
-        os.kill(running.pid, 0)
-    except (OSError, ValidationError):
-        return None
-    return running
-
-
-def _running_path(settings: Settings) -> Path:
-    return demo_settings(settings).home / "running.json"
 
 
 async def _wire(

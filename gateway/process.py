@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -14,7 +14,7 @@ import structlog
 from aiohttp import web
 
 from agents_runtime.models import ModelCatalogue
-from agents_runtime.registry import Registry, Root
+from agents_runtime.registry import Registry
 from agents_runtime.runner import Runner
 from agents_runtime.tools import BUILT_IN
 from channels.adapter import Intake
@@ -103,19 +103,6 @@ async def run_gateway(
             await web_runner.cleanup()
             await connections.close()
             await models.close()
-
-
-def agent_roots(settings: Settings, project: str | None = None) -> Sequence[Root]:
-    """Where agents are looked for, from the least specific. A project's are only there when asked for."""
-    from pathlib import Path
-
-    from agents_runtime.registry import bundled_root
-
-    roots = [Root(bundled_root(), "bundled"), Root(settings.agents_dir, "user")]
-    if project is not None:
-        base = Path(project).expanduser().absolute() / ".postroom"
-        roots += [Root(base / "agents", "project"), Root(base / "agents.local", "project-local")]
-    return roots
 
 
 def _intake(pipeline: Pipeline, opened: Opened) -> Intake:

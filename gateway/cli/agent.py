@@ -18,7 +18,7 @@ app = typer.Typer(help="Agent packages: folders of Markdown.", no_args_is_help=T
 def list_(project: Project = None, json: Json = False) -> None:
     """List agents, where each came from, and why one can't run."""
     from agents_runtime.registry import Registry
-    from gateway.process import agent_roots
+    from gateway.places import agent_roots
 
     rows: list[dict[str, JsonValue]] = [
         {
@@ -53,7 +53,7 @@ def show(agent_id: Annotated[str, typer.Argument(metavar="ID")], project: Projec
     from agents_runtime.registry import Registry
     from agents_runtime.tools import BUILT_IN
     from agents_runtime.tools.grants import resolve_grants
-    from gateway.process import agent_roots
+    from gateway.places import agent_roots
 
     package = Registry(agent_roots(Settings.from_env(), project)).get(agent_id)
     grants = resolve_grants(package.manifest.allowed_tools, BUILT_IN)

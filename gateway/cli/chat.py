@@ -29,7 +29,7 @@ def chat(
 async def _chat(agent: str, text: str | None, project: str | None) -> None:
     from agents_runtime.registry import Registry
     from gateway.local import open_terminal, said
-    from gateway.process import agent_roots
+    from gateway.places import agent_roots
 
     def hear(call: Call) -> None:
         if words := said(call):

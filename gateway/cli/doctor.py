@@ -17,7 +17,7 @@ def doctor(project: Project = None, json: Json = False) -> None:
     """Look at the home, key, models, agents, connections, routes and ledger. Exits 1 when something is wrong."""
     from agents_runtime.registry import Registry
     from gateway.doctor import examine
-    from gateway.process import agent_roots
+    from gateway.places import agent_roots
 
     async def work(settings: Settings, ledger: Ledger) -> list[Finding]:
         return await examine(settings, ledger, Registry(agent_roots(settings, project)))

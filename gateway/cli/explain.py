@@ -6,7 +6,7 @@ import json as jsonlib
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import JsonValue
@@ -15,9 +15,11 @@ from rich.markup import escape
 from channels.errors import PayloadError
 from gateway.cli.output import out, print_json
 from gateway.cli.support import Json, Project, find_connection, with_ledger
-from gateway.explain import Step, explain_payload, explain_stored
 from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
+
+if TYPE_CHECKING:
+    from gateway.explain import Step
 
 
 def explain(
@@ -35,7 +37,8 @@ def explain(
     async def work(settings: Settings, ledger: Ledger) -> list[Step]:
         from agents_runtime.registry import Registry
         from gateway.connections import open_connection
-        from gateway.process import agent_roots
+        from gateway.explain import explain_payload, explain_stored
+        from gateway.places import agent_roots
         from gateway.vault import load_vault
 
         registry = Registry(agent_roots(settings, project))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from channels.errors import PostroomError
-from gateway.demo import read_running
+from gateway.running import read_running
 from gateway.settings import Settings
 
 WAIT = 60.0

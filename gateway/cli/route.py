@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pydantic import JsonValue
 
 from gateway.cli.output import err, listing, out, print_json
 from gateway.cli.support import Json, Project, with_ledger
-from gateway.deploying import Deployer
 from gateway.ledger.protocol import Deployment, Ledger
 from gateway.settings import Settings
 from routes.deploy import DeployRefused
 from routes.preflight import Preflight, Proposal
 from routes.route import Access, AccessPolicy, describe_route
 from routes.scope import Scope, ScopeKind
+
+if TYPE_CHECKING:
+    from gateway.deploying import Deployer
 
 app = typer.Typer(help="Which agent answers which messages.", no_args_is_help=True)
 
@@ -215,6 +217,7 @@ def _scope(kind: ScopeKind, chats: Ids | None, threads: Ids | None, senders: Ids
 
 def _deployer(settings: Settings, ledger: Ledger, project: str | None) -> Deployer:
     from agents_runtime.registry import Registry
-    from gateway.process import agent_roots
+    from gateway.deploying import Deployer
+    from gateway.places import agent_roots
 
     return Deployer(ledger, Registry(agent_roots(settings, project)), settings)

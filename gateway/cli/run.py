@@ -50,7 +50,8 @@ def up(
 
 async def _up(settings: Settings, host: str, port: int, project: str | None) -> None:
     from agents_runtime.registry import Registry
-    from gateway.process import agent_roots, run_gateway
+    from gateway.places import agent_roots
+    from gateway.process import run_gateway
     from gateway.vault import load_vault
 
     vault, registry = load_vault(settings.key_path), Registry(agent_roots(settings, project))
