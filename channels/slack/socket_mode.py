@@ -33,7 +33,7 @@ PING_SECONDS = 10.0
 """Between pings; after four without an answer, or a closed socket, the library connects anew."""
 
 
-async def listen(web: AsyncWebClient, app_token: str, take: Take, ping_seconds: float = PING_SECONDS) -> NoReturn:
+async def listen(web: AsyncWebClient, app_token: str, take: Take) -> NoReturn:
     """Receive until cancelled. Raises ConnectionBroken when Slack refuses the app token."""
     opener = _Opener(web)
     app = AsyncApp(
@@ -43,7 +43,7 @@ async def listen(web: AsyncWebClient, app_token: str, take: Take, ping_seconds: 
         request_verification_enabled=False,
         ssl_check_enabled=False,
     )
-    handler = AsyncSocketModeHandler(app, app_token, proxy=web.proxy, ping_interval=ping_seconds)
+    handler = AsyncSocketModeHandler(app, app_token, proxy=web.proxy, ping_interval=PING_SECONDS)
     handler.client.proxy = web.proxy  # without one it would take the environment's
     connecting = asyncio.create_task(handler.connect_async(), name="slack socket")  # type: ignore[no-untyped-call]
     try:
