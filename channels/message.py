@@ -92,7 +92,8 @@ class InboundMessage:
 
     `dedupe_keys`: the event is a duplicate when any of these was seen on its connection before; all are remembered.
     `group_id`: the provider's id for items that belong together (a Telegram album); they are gathered into one turn.
-    `data`: what has no field of its own (location, contact, `moved_to` for a migrated chat), plain JSON.
+    `data`: what has no field of its own (location, contact, `moved_to` for a migrated chat, `deleted` for an edit that
+    took the message away), plain JSON.
     `raw`: the provider's payload, kept for replay and explain.
     """
 

@@ -60,7 +60,8 @@ def _not_for_us(connection: Connection, message: InboundMessage) -> str:
         case "message" | "command" | "action":
             return ""
         case "edit":
-            return "" if connection.settings.get("answer_edits") is True else "edit"
+            answered = connection.settings.get("answer_edits") is True and not message.data.get("deleted")
+            return "" if answered else "edit"
         case kind:
             return f"kind_{kind}"
 

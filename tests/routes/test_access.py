@@ -94,6 +94,7 @@ def test_in_a_group_the_bot_answers_when_spoken_to(given_message: InboundMessage
         (message(kind="edit"), SHOP, "edit"),
         (message(kind="edit"), EDITS, ""),
         (message("group", kind="edit"), EDITS, "mention_required"),
+        (replace(message(kind="edit"), data={"deleted": True}), EDITS, "edit"),
         (message(kind="reaction"), EDITS, "kind_reaction"),
         (message(kind="membership"), SHOP, "kind_membership"),
         (message(kind="status"), SHOP, "kind_status"),
