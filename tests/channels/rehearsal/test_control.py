@@ -73,15 +73,25 @@ async def test_the_record_has_every_call_with_its_number_time_and_answer(phone, 
     assert await phone.record(after=second["n"]) == []
 
 
-async def test_a_whole_reply_is_its_pieces_as_last_edited_until_nothing_more_is_typed(server, phone, http):
+async def test_a_whole_reply_is_its_pieces_as_last_edited_until_nothing_more_is_typed(server, phone, http, monkeypatch):
+    listened = asyncio.Semaphore(0)
+
+    async def heard(*how):
+        listened.release()
+        return await listen(*how)
+
+    listen = server.journal.heard
+    monkeypatch.setattr(server.journal, "heard", heard)
+    monkeypatch.setattr("channels.rehearsal.client.QUIET", 0.001)
     asking = asyncio.create_task(phone.ask("when?", chat="shop"))
-    await waiting(server, 1)
-    await bot(http, "let me see", chat="shop", ref="1")
-    await bot(http, "", chat="shop", typing=True)
-    await waiting(server, 1)
+    await listened.acquire()
+    server.journal.reply("shop", "1", "let me see", "post")
+    server.journal.typing("shop", 60.0)
+    for _ in range(4):
+        await listened.acquire()
     await bot(http, "other", chat="lobby", ref="1")
-    await bot(http, "at nine", chat="shop", ref="1")
-    await bot(http, "or ten", chat="shop", ref="2")
+    server.journal.reply("shop", "1", "at nine", "post")
+    server.journal.reply("shop", "2", "or ten", "post")
     assert await asking == "at nine\nor ten"
 
 

@@ -56,6 +56,15 @@ def test_a_group_has_so_many_a_minute_and_a_private_chat_has_not(clock):
     assert wait(limits, GROUP) == 0
 
 
+def test_the_minute_of_a_group_goes_along_with_time(clock):
+    limits = Pace(0.0, 2, 0)
+    waits = []
+    for _ in range(5):
+        waits.append(wait(limits, GROUP))
+        clock[0] += 20.0
+    assert waits == [0, 0, 20, 0, 0]
+
+
 def test_the_bot_has_so_many_a_second(clock):
     limits = Pace(0.0, 0, 2)
     assert [wait(limits, chat) for chat in (DM, OTHER, GROUP)] == [0, 0, 1]

@@ -60,6 +60,8 @@ def test_entities_are_found(text, found):
         ("🥐\r🥐 x", [ent("bold", 2, 3)], "🥐🥐 x", [ent("bold", 2, 2)]),
         ("see a.com", [ent("italic", 0, 9)], "see a.com", [ent("italic", 0, 9), ent("url", 4, 5)]),
         ("see a.com", [ent("code", 0, 9)], "see a.com", [ent("code", 0, 9)]),
+        ("x /b", [ent("code", 0, 2)], "x /b", [ent("code", 0, 2), ent("bot_command", 2, 2)]),
+        ("/b x", [ent("code", 2, 2)], "/b x", [ent("bot_command", 0, 2), ent("code", 3, 1)]),
         ("b a", [ent("bold", 2, 1), ent("italic", 0, 1)], "b a", [ent("italic", 0, 1), ent("bold", 2, 1)]),
     ],
 )
