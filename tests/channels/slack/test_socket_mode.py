@@ -156,6 +156,14 @@ async def test_bolts_variables_in_the_environment_change_nothing(link, monkeypat
     assert shelf.texts == ["1"]
 
 
+async def test_a_socket_elsewhere_is_opened_past_the_environments_proxy(link, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    shelf = Shelf()
+    async with opened(f"{link.url}/api/", app_token="xapp-1") as adapter, receiving(adapter, shelf):
+        await link.send(envelope(1))
+        await link.until(1)
+
+
 @pytest.mark.parametrize(("base_url", "proxied"), [(PUBLIC_API, True), ("http://127.0.0.1:9/api/", False)])
 async def test_only_slacks_own_api_is_asked_through_the_environments_proxy(monkeypatch, base_url, proxied):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
