@@ -48,6 +48,13 @@ async def test_parameters_come_in_any_way(server, http, way):
     assert answer["result"]["reply_to_message"]["message_id"] == number
 
 
+async def test_the_query_and_the_body_go_together_and_the_body_goes_first(server, http):
+    chat, _ = await said(server)
+    params = {"chat_id": str(chat), "text": "query"}
+    _, answer = await called(http, server, "sendMessage", params=params, json={"text": "body"})
+    assert answer["result"]["text"] == "body"
+
+
 async def test_names_of_methods_are_taken_in_any_case_and_recorded_as_documented(server, http):
     assert (await called(http, server, "GETME", verb="GET"))[1]["result"]["is_bot"] is True
     async with RehearsalClient(server.url) as client:

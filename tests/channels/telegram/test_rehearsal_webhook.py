@@ -153,7 +153,7 @@ async def test_a_refused_update_is_tried_again_at_once_and_then_ever_less_often(
 async def test_a_pause_that_the_webhook_asks_for_is_kept(server, bot, hook, pauses):
     answers = [
         web.Response(status=429, headers={"Retry-After": "7"}),
-        web.Response(status=302, headers={"Location": hook.url}),
+        web.Response(status=307, headers={"Location": hook.url}),
         web.Response(),
     ]
     hook.answers = lambda _update: answers.pop(0)
