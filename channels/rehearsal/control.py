@@ -13,13 +13,12 @@ An error is `{"error": words}` with a status of 400, or 403 where the caller isn
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json, to_json
 
 from channels.rehearsal.faults import Fault
 
@@ -73,16 +72,16 @@ class Control:
     def _guarded(self, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def guarded(request: web.Request) -> web.Response:
             if not (self._anywhere or _is_loopback(request.remote)):
-                return web.json_response({"error": "the control API is open to this machine alone"}, status=403)
+                return _json({"error": "the control API is open to this machine alone"}, 403)
             try:
-                return web.json_response(await handler(request))
+                return _json(await handler(request))
             except (ValueError, KeyError, TypeError) as error:
-                return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=400)
+                return _json({"error": f"{type(error).__name__}: {error}"}, 400)
 
         return guarded
 
     async def _say(self, request: web.Request) -> Any:
-        wanted = json.loads(await request.read())
+        wanted = from_json(await request.read())
         if not isinstance(wanted, dict):
             raise Unsayable("a JSON object is expected")
         after = self._rehearsal.journal.position
@@ -93,7 +92,7 @@ class Control:
         journal = self._rehearsal.journal
         found = await journal.heard(wanted.chat, wanted.after, min(LONGEST_WAIT, wanted.wait))
         return {
-            "replies": [asdict(reply) for reply in found],
+            "replies": found,
             "next": found[-1].n if found else wanted.after,
             "typing": journal.is_typing(wanted.chat),
         }
@@ -112,7 +111,7 @@ class Control:
     async def _record(self, request: web.Request) -> Any:
         wanted = _Position.model_validate(dict(request.query))
         calls = self._rehearsal.journal.calls(wanted.after)
-        return {"calls": [asdict(call) for call in calls], "next": calls[-1].n if calls else wanted.after}
+        return {"calls": calls, "next": calls[-1].n if calls else wanted.after}
 
     async def _reset(self, _request: web.Request) -> Any:
         await self._rehearsal.reset()
@@ -121,6 +120,10 @@ class Control:
     async def _set_hook(self, request: web.Request) -> Any:
         await self._rehearsal.set_hook(_Hook.model_validate_json(await request.read()).url)
         return {"ok": True}
+
+
+def _json(value: Any, status: int = 200) -> web.Response:
+    return web.Response(body=to_json(value, fallback=str), status=status, content_type="application/json")
 
 
 def _is_loopback(address: str | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from aiohttp import web
+from pydantic_core import from_json
 
 from channels.telegram.rehearsal.errors import ApiError, bad_request
 
@@ -51,7 +51,7 @@ def unpacked(params: Json, name: str, complaint: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value) if value else None
+        return from_json(value) if value else None
     except ValueError:
         raise bad_request(complaint) from None
 
@@ -99,7 +99,7 @@ async def _body(request: web.Request) -> bytes:
 
 def _object(body: bytes) -> Json:
     try:
-        value = json.loads(body or b"{}")
+        value = from_json(body or b"{}")
     except ValueError:
         raise bad_request("can't parse JSON object") from None
     if not isinstance(value, dict):

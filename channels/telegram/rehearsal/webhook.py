@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from asyncio import sleep
 from collections import deque
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import aiohttp
+from pydantic_core import from_json
 
 if TYPE_CHECKING:
     from channels.telegram.rehearsal.updates import Update
@@ -113,7 +113,7 @@ class Webhook:
         answer: Any = None
         try:
             if content_type == "application/json":
-                answer = json.loads(body)
+                answer = from_json(body)
             elif content_type == "application/x-www-form-urlencoded":
                 answer = dict(parse_qsl(body.decode(), keep_blank_values=True))
         except ValueError:

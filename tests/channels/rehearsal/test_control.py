@@ -134,6 +134,7 @@ async def test_a_hook_is_set(server, phone):
     [
         ("POST", "say", b"{"),
         ("POST", "say", b"[]"),
+        ("POST", "say", b'{"text": "\\ud83d"}'),
         ("POST", "say", b'{"text": ""}'),
         ("POST", "say", b"{}"),
         ("GET", "replies?after=x", b""),

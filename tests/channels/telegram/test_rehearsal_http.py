@@ -76,6 +76,7 @@ async def test_names_of_methods_are_taken_in_any_case_and_recorded_as_documented
             "can't parse JSON object",
         ),
         ("sendMessage", {"json": [1]}, 400, "can't parse JSON object"),
+        ("sendMessage", {"json": {"chat_id": 1, "text": "\ud83d"}}, 400, "can't parse JSON object"),
         ("sendMessage", {}, 400, "message text is empty"),
         ("sendMessage", {"json": {"text": "a"}}, 400, "chat_id is empty"),
         ("sendMessage", {"json": {"text": "a", "chat_id": "x"}}, 400, "chat not found"),
