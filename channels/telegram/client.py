@@ -1,43 +1,29 @@
-"""The Bot API through python-telegram-bot's request layer, carried by aiohttp, with its errors told apart.
+"""The Bot API through python-telegram-bot's request layer, carried by aiohttp.
 
 Imported only when a Telegram connection is opened: the library takes over half a second to import.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import aiohttp
 from pydantic import JsonValue
 from telegram import InputFile
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Conflict,
-    Forbidden,
-    InvalidToken,
-    NetworkError,
-    RetryAfter,
-    TelegramError,
-    TimedOut,
-)
+from telegram.error import NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
 from telegram.request._requestparameter import RequestParameter  # the only way to build RequestData by hand
 
-from channels.errors import ConversationMoved, SendRefused, SendRetry
+from channels.telegram.refusals import NotSent
 
 CALL_SECONDS = 20.0
 """For one call; a long poll adds its own wait."""
 
 UPLOAD_SECONDS = 120.0
-
-
-class NotSent(NetworkError):
-    """The request never reached the server."""
 
 
 class AiohttpRequest(BaseRequest):
@@ -108,7 +94,7 @@ class TelegramClient:
 
     async def send(self, method: str, params: Mapping[str, JsonValue]) -> Any:
         """A call that sends something: a file is read from disk. Raises telegram.error.TelegramError or OSError."""
-        return await self.call(method, {name: _uploaded(value) for name, value in params.items()})
+        return await self.call(method, {name: await _uploaded(value) for name, value in params.items()})
 
     def file_url(self, file_path: str) -> str:
         """Where a file of getFile is. It carries the token."""
@@ -119,58 +105,15 @@ class TelegramClient:
         await self._request.shutdown()
 
 
-def send_error(error: TelegramError) -> SendRetry | SendRefused | ConversationMoved:
-    """What a failed call means for a delivery."""
-    match error:
-        case RetryAfter():
-            return SendRetry("Telegram asks to slow down.", after=asked_pause(error), sent=False)
-        case ChatMigrated():
-            return ConversationMoved("The group became a supergroup.", chat_id=str(error.new_chat_id))
-        case InvalidToken():
-            return SendRefused(
-                "Telegram doesn't know this token.",
-                reason="unauthorized",
-                fix="Add the connection again with the token that @BotFather shows.",
-                connection_broken=True,
-            )
-        case Forbidden():
-            return SendRefused(f"Telegram refused: {error.message}", reason=error.message)
-        case BadRequest():
-            return SendRefused(f"Telegram refused: {error.message}", reason=error.message)
-        case NotSent() | Conflict():
-            return SendRetry(str(error.message), sent=False)
-        case _:
-            return SendRetry(f"Telegram did not answer: {error.message}", sent=None)
-
-
-def asked_pause(error: TelegramError) -> float:
-    """Seconds that Telegram asks to wait; 0 where it asks for nothing."""
-    if not isinstance(error, RetryAfter):
-        return 0.0
-    after = error.retry_after
-    return after.total_seconds() if isinstance(after, timedelta) else float(after)
-
-
-def is_invalid_token(error: TelegramError) -> bool:
-    """Whether the token is not, or no longer, a bot's."""
-    return isinstance(error, InvalidToken)
-
-
-def place_of(url: str) -> str:
-    """A URL's host:port."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
-
-
 def _with_token(base_url: str, token: str) -> str:
     return base_url.replace("{token}", token) if "{token}" in base_url else base_url + token
 
 
-def _uploaded(value: JsonValue) -> Any:
-    """`{"path": …}` stands for a file on disk."""
-    if isinstance(value, dict) and set(value) == {"path"}:
+async def _uploaded(value: JsonValue) -> Any:
+    """`{"path": …}` stands for a file on disk, shown under its `name` if it has one."""
+    if isinstance(value, dict) and "path" in value:
         path = Path(str(value["path"]))
-        return InputFile(path.read_bytes(), filename=path.name)
+        return InputFile(await asyncio.to_thread(path.read_bytes), filename=str(value.get("name", path.name)))
     return value
 
 

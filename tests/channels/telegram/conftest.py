@@ -60,7 +60,7 @@ async def opened(
     connection = OpenConnection("line", settings, {"bot_token": token or server.token}, hook_url)
     async with CHANNEL.open(connection) as adapter:
         assert isinstance(adapter, TelegramAdapter)
-        adapter._backoff = 0.001
+        adapter._receiver.backoff = 0.001
         yield adapter
 
 

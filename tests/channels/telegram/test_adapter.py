@@ -16,8 +16,9 @@ from channels.errors import (
 )
 from channels.message import Attachment
 from channels.rehearsal.faults import Fault
-from channels.telegram.adapter import CONFLICTS, AccountUnknown, TelegramAdapter
+from channels.telegram.adapter import AccountUnknown, TelegramAdapter
 from channels.telegram.normalise import ALLOWED_UPDATES
+from channels.telegram.receive import CONFLICTS, LONGEST_PAUSE, Receiver
 from channels.telegram.rehearsal import TelegramRehearsal
 from channels.telegram.settings import PUBLIC_API, TelegramSettings
 from tests.channels.telegram.conftest import HOOK, Shelf, a_bot, opened, receiving, said
@@ -109,10 +110,16 @@ async def test_the_pause_that_telegram_asks_for_is_kept(server, adapter, monkeyp
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr("channels.telegram.adapter.asyncio.sleep", sleep)
+    monkeypatch.setattr("channels.telegram.receive.asyncio.sleep", sleep)
     server.faults.add(Fault(method="getMe", status=429, retry_after=40))
-    await adapter._learn_account()
+    await adapter._receiver.account()
     assert 40 in pauses
+
+
+def test_pauses_grow_to_a_limit_however_long_it_takes(adapter):
+    receiver = Receiver(adapter._client, "line")
+    pauses = [receiver._pause(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 100_000)]
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, LONGEST_PAUSE, LONGEST_PAUSE]
 
 
 async def test_a_webhook_left_behind_is_taken_away(server, adapter):
@@ -187,13 +194,21 @@ async def test_a_webhook_without_an_address_or_refused_breaks_the_connection(ser
     async with opened(server, mode="webhook", hook_url="") as adapter:
         assert "POSTROOM_PUBLIC_URL" in (await broken(adapter)).fix
     async with opened(server, mode="webhook", hook_url="http://example.org/hook") as adapter:
-        assert "refused setWebhook" in (await broken(adapter)).message
+        error = await broken(adapter)
+    assert "refused setWebhook" in error.message
+    assert "POSTROOM_PUBLIC_URL" in error.fix
 
 
 async def test_the_public_api_reaches_four_ports_only(server):
-    async with opened(server, mode="webhook", base_url=PUBLIC_API, hook_url="https://example.org:8080/hook") as adapter:
+    async with opened(server) as adapter:
         with pytest.raises(ConnectionBroken, match="8080"):
-            await adapter._set_webhook()
+            await adapter._receiver.set_webhook("https://example.org:8080/hook", "secret", public_api=True)
+
+
+async def test_any_other_api_reaches_any_port(server):
+    async with opened(server, mode="webhook", hook_url="http://127.0.0.1:9/hook") as adapter:
+        await adapter.receive(Shelf())
+        assert server.updates.webhook["url"] == "http://127.0.0.1:9/hook"
 
 
 def hook(secret: str | None, body: bytes = b"{}", method: str = "POST") -> HookRequest:
@@ -234,6 +249,9 @@ async def test_the_secret_depends_on_the_token_and_does_not_show_it(server, adap
 # check and limits
 
 
+SEEN = {"join_groups": True, "privacy_mode": True}
+
+
 async def codes(adapter: TelegramAdapter) -> dict[str, bool]:
     report = await adapter.check()
     assert report.ok == all(finding.ok for finding in report.findings)
@@ -243,7 +261,7 @@ async def codes(adapter: TelegramAdapter) -> dict[str, bool]:
 async def test_a_check_of_polling_finds_the_bot_and_what_it_sees(server, adapter):
     report = await adapter.check()
     assert (report.ok, report.account) == (True, "@rehearsal_bot")
-    assert await codes(adapter) == {"token": True, "webhook": True, "privacy_mode": True}
+    assert await codes(adapter) == {"token": True, "webhook": True, **SEEN}
     assert "every group message" in report.findings[-1].message
 
 
@@ -251,7 +269,20 @@ async def test_privacy_mode_is_told():
     async with TelegramRehearsal(sees_all=False) as server, opened(server) as adapter:
         report = await adapter.check()
     assert report.ok
-    assert "@BotFather" in report.findings[-1].message
+    assert "/setprivacy at @BotFather" in report.findings[-1].message
+
+
+async def test_a_bot_kept_out_of_groups_is_told(server, adapter):
+    server.world.me["can_join_groups"] = False
+    report = await adapter.check()
+    assert report.ok
+    assert "/setjoingroups at @BotFather" in report.findings[-2].message
+
+
+async def test_a_check_of_what_does_not_answer_blames_no_token(server):
+    async with opened(server, base_url="http://127.0.0.1:9/bot") as adapter:
+        report = await adapter.check()
+    assert (report.ok, [finding.code for finding in report.findings]) == (False, ["unreachable"])
 
 
 async def test_a_check_with_a_bad_token_says_what_to_do(server):
@@ -263,17 +294,24 @@ async def test_a_check_with_a_bad_token_says_what_to_do(server):
 
 async def test_a_check_of_a_webhook_looks_at_its_address_and_its_last_failure(server):
     async with opened(server, mode="webhook") as adapter:
-        assert await codes(adapter) == {"token": True, "webhook": False, "privacy_mode": True}
+        assert await codes(adapter) == {"token": True, "webhook": False, **SEEN}
         await adapter.receive(Shelf())
-        assert await codes(adapter) == {"token": True, "webhook": True, "privacy_mode": True}
-        server.updates.last_error = {"last_error_date": 1, "last_error_message": "Wrong response: 500"}
-        assert (await codes(adapter))["webhook_error"] is False
+        assert await codes(adapter) == {"token": True, "webhook": True, **SEEN}
+        server.updates.last_error = {"last_error_date": 1767322800, "last_error_message": "Wrong response: 500"}
+        report = await adapter.check()
+        assert report.ok, "nothing waits behind that failure"
+        assert "2026-01-02 03:00 UTC: Wrong response: 500" in report.findings[2].message
+        await said(server)
+        report = await adapter.check()
+        assert [finding.code for finding in report.findings if not finding.ok] == ["webhook_error"]
+        assert "POSTROOM_PUBLIC_URL" in report.findings[2].fix
 
 
 async def test_only_the_public_api_has_rates_we_know(server, adapter):
     assert adapter.limits.rates == ()
-    async with opened(server, base_url=PUBLIC_API) as public:
-        assert {rate.by for rate in public.limits.rates} == {"chat", "group", "connection"}
+    for base_url in (PUBLIC_API, f"{PUBLIC_API}{{token}}", f"{PUBLIC_API}{{token}}/test"):
+        async with opened(server, base_url=base_url) as public:
+            assert {rate.by for rate in public.limits.rates} == {"chat", "group", "connection"}
     assert adapter.limits.text == 4096
     assert adapter.limits.gather_seconds > 0
 

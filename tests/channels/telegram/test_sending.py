@@ -66,6 +66,27 @@ async def test_being_told_to_slow_down_is_a_retry_after_that_time(server, adapte
     assert (refused.value.after, refused.value.sent) == (7.0, False)
 
 
+async def test_being_told_to_slow_down_without_a_time_was_not_sent_either(server, adapter):
+    chat, _ = await said(server)
+    server.faults.add(Fault(method="sendMessage", status=429, retry_after=0, description="Too Many Requests"))
+    with pytest.raises(SendRetry) as refused:
+        await adapter.send(text_for(adapter, chat))
+    assert (refused.value.after, refused.value.sent) == (None, False)
+
+
+async def test_a_file_larger_than_the_server_takes_is_refused_for_good(server, adapter):
+    chat, _ = await said(server)
+    server.faults.add(Fault(method="sendMessage", status=413, description="Request Entity Too Large"))
+    with pytest.raises(SendRefused, match="larger than"):
+        await adapter.send(text_for(adapter, chat))
+
+
+async def test_a_method_there_is_not_says_nothing_of_the_token(server, adapter):
+    with pytest.raises(SendRefused) as refused:
+        await adapter.send(Call("sendSmoke", {}))
+    assert refused.value.connection_broken is False
+
+
 @pytest.mark.parametrize(
     "fault", [{"status": 500}, {"status": 502, "description": "Bad Gateway"}, {"drop": "before"}, {"drop": "after"}]
 )
@@ -138,6 +159,15 @@ async def test_a_message_for_a_topic_that_is_gone_goes_to_the_group(server, adap
     assert (last["text"], "message_thread_id" in last) == ("hello", False)
 
 
+async def test_a_refused_button_does_not_take_the_reply_with_it(server, adapter):
+    chat, _ = await said(server)
+    call = text_for(adapter, chat, "see", buttons=(Button("site", "Site", url="nonsense:/"),))
+    assert "reply_markup" in call.params
+    receipt = await adapter.send(call)
+    assert "without buttons" in receipt.note
+    assert texts(server, chat)[-1] == "see"
+
+
 async def test_an_edit_that_changes_nothing_is_done(server, adapter):
     chat, _ = await said(server)
     ref = (await adapter.send(text_for(adapter, chat, "hello"))).provider_ref
@@ -183,6 +213,14 @@ async def test_a_file_too_large_or_unknown_is_not_fetched(server, adapter):
     server.world.files["large"] = ("a", b"0" * 1000)
     with pytest.raises(FetchRefused):
         [chunk async for chunk in adapter.fetch(attachment("large"), 999)]
-    with pytest.raises(FetchFailed) as failed:
+    with pytest.raises(FetchRefused) as failed:
         [chunk async for chunk in adapter.fetch(attachment("nothing"), 999)]
     assert server.token not in str(failed.value)
+
+
+async def test_a_file_that_telegram_cannot_give_now_is_worth_another_try(server, adapter):
+    server.world.files["a"] = ("a", b"bytes")
+    server.faults.add(Fault(method="getFile", status=500))
+    with pytest.raises(FetchFailed):
+        [chunk async for chunk in adapter.fetch(attachment("a"), 999)]
+    assert [chunk async for chunk in adapter.fetch(attachment("a"), 999)] == [b"bytes"]
