@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from channels.adapter import Call
 from channels.message import Action, Attachment, Button, Conversation, OutboundMessage
-from channels.telegram.calls import CALLBACK_BYTES, render
+from channels.telegram.calls import CALLBACK_BYTES, CAPTION_LIMIT, render
 from channels.telegram.normalise import Account, normalise
 from tests.channels.telegram.test_normalise import NOW
 
@@ -91,9 +91,47 @@ def test_a_press_without_a_message_is_only_acknowledged():
     ],
 )  # fmt: skip
 def test_a_file_goes_before_the_text_by_the_method_of_its_kind(kind, method, field):
-    file, text = say("here", attachments=(Attachment(kind, path="/files/a"), Attachment(kind)))
+    file, text = say(LONG[:2000], attachments=(Attachment(kind, path="/files/a"), Attachment(kind)))
     assert (file.method, file.params) == (method, {"chat_id": 7000000001, field: {"path": "/files/a"}})
+    assert file.plain is None
     assert text.method == "sendMessage"
+
+
+MENU = Attachment("document", path="/files/a", name="menu.pdf")
+
+
+def test_a_text_that_fits_is_the_caption_of_the_last_file():
+    picture, menu = say("**the menu**", attachments=(Attachment("image", path="/files/p"), MENU))
+    shared = {"chat_id": 7000000001, "document": {"path": "/files/a", "name": "menu.pdf"}}
+    assert "caption" not in picture.params
+    assert (menu.method, menu.params) == (
+        "sendDocument",
+        {**shared, "caption": "<b>the menu</b>", "parse_mode": "HTML"},
+    )
+    assert menu.plain == {**shared, "caption": "the menu"}
+
+
+def test_a_caption_takes_1024_characters_and_a_longer_text_is_a_message():
+    (fits,) = say("a" * CAPTION_LIMIT, attachments=(MENU,))
+    assert fits.params["caption"] == "a" * CAPTION_LIMIT
+    file, text = say("a" * (CAPTION_LIMIT + 1), attachments=(MENU,))
+    assert "caption" not in file.params
+    assert text.params["text"] == "a" * (CAPTION_LIMIT + 1)
+
+
+def test_with_files_too_the_first_call_replies_and_the_last_has_the_buttons():
+    more = {"scope": "group", "reply_to": "-1002147483649:40", "buttons": (Button("yes", "Yes"),)}
+    for text, count in (("", 2), ("caption", 2), (LONG, 4)):
+        calls = say(text, GROUP, attachments=(MENU, MENU), **more)
+        assert len(calls) >= count
+        assert ["reply_parameters" in call.params for call in calls] == [True] + [False] * (len(calls) - 1)
+        assert ["reply_markup" in call.params for call in calls] == [False] * (len(calls) - 1) + [True]
+
+
+def test_a_picture_too_large_for_a_photo_is_a_document():
+    photo, document = say(attachments=tuple(Attachment("image", path="/p", size=s) for s in (10_000_000, 10_000_001)))
+    assert (photo.method, document.method) == ("sendPhoto", "sendDocument")
+    assert document.params["document"] == {"path": "/p"}
 
 
 def test_a_button_with_an_address_opens_it():
