@@ -52,5 +52,5 @@ def _links_to(url: str, bot_id: int, username: str) -> bool:
     if found := _LINK.match(url):
         return found[1].lower() == username
     if found := _TG_LINK.match(url):
-        return (found[1] or "").lower() == username or found[2] == str(bot_id)
+        return found[1].lower() == username if found[1] else found[2] == str(bot_id)
     return False

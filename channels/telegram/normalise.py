@@ -20,7 +20,7 @@ from channels.message import (
     Sender,
     message_id,
 )
-from channels.telegram.content import attachments, data_of, text_of
+from channels.telegram.content import attachments, data_of, event_of, text_of
 from channels.telegram.entities import command_of, mentions
 
 ALLOWED_UPDATES = (
@@ -34,38 +34,6 @@ ALLOWED_UPDATES = (
     "chat_member",
 )
 """Always sent: the choice sticks between calls, and the last two but one are off unless named."""
-
-SERVICE = (
-    "new_chat_members",
-    "left_chat_member",
-    "new_chat_title",
-    "new_chat_photo",
-    "delete_chat_photo",
-    "group_chat_created",
-    "supergroup_chat_created",
-    "channel_chat_created",
-    "pinned_message",
-    "migrate_to_chat_id",
-    "migrate_from_chat_id",
-    "forum_topic_created",
-    "forum_topic_edited",
-    "forum_topic_closed",
-    "forum_topic_reopened",
-    "general_forum_topic_hidden",
-    "general_forum_topic_unhidden",
-    "message_auto_delete_timer_changed",
-    "video_chat_scheduled",
-    "video_chat_started",
-    "video_chat_ended",
-    "video_chat_participants_invited",
-    "boost_added",
-    "chat_background_set",
-    "chat_owner_changed",
-    "chat_owner_left",
-    "proximity_alert_triggered",
-    "write_access_allowed",
-)
-"""Messages that nobody wrote: something happened in the chat."""
 
 GROUPS = {"group", "supergroup"}
 
@@ -129,11 +97,9 @@ def _message(message: Json, context: _Context, *, edited: bool) -> InboundMessag
     keys = [f"update:{context.update_id}"]
     keys.append(f"edit:{place}:{message.get('edit_date', context.update_id)}" if edited else f"message:{place}")
     kind: Kind = "edit" if edited else "command" if command else "message"
-    data = data_of(message)
-    service = next((name for name in SERVICE if name in message), None)
-    if service is not None:
+    event = event_of(message)
+    if event:
         kind = "membership"
-        data = {**data, "event": service, **_migration(message)}
     reply = _reply(message)
     return _inbound(
         context,
@@ -155,7 +121,7 @@ def _message(message: Json, context: _Context, *, edited: bool) -> InboundMessag
         group_id=str(message["media_group_id"]) if "media_group_id" in message else None,
         attachments=attachments(message),
         sent_at=_moment(message.get("date")),
-        data=data,
+        data={**data_of(message), **event},
     )
 
 
@@ -281,11 +247,6 @@ def _topic(message: Json) -> str | None:
 def _scope(chat: Json) -> ChatKind:
     kind = chat.get("type")
     return "group" if kind in GROUPS else "channel" if kind == "channel" else "dm"
-
-
-def _migration(message: Json) -> dict[str, JsonValue]:
-    names = {"migrate_to_chat_id": "moved_to", "migrate_from_chat_id": "moved_from"}
-    return {ours: str(int(message[theirs])) for theirs, ours in names.items() if theirs in message}
 
 
 def _id(chat: Json) -> str:

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from telegram.constants import MessageType
 
 from channels.errors import PayloadError
 from channels.message import Attachment, Command, Conversation, InboundMessage, gather
-from channels.telegram.entities import slices
+from channels.telegram.content import DATA, FILES, NAMED, SERVICE
+from channels.telegram.entities import mentions, slices
 from channels.telegram.normalise import ALLOWED_UPDATES, Account, normalise
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -42,6 +44,8 @@ def file(kind: str, ref: str = "AgAC-file", **more: Any) -> tuple[Attachment, ..
 
 
 LARGEST = file("image", "AgAC-large", media_type="image/jpeg", size=88112)
+
+SATURDAY = {"title": "Saturday", "tasks": [{"id": 1, "text": "flour"}, {"id": 2, "text": "salt"}]}
 
 EXPECTED: dict[str, dict[str, Any]] = {
     "dm_text": {"kind": "message", "scope": "dm", "text": "when are you open?", "chat": DANA, "mentions_bot": False},
@@ -103,6 +107,18 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "contact": {"text": "Contact: Lee, +14155550100"},
     "poll": {"text": "Poll: When? (today, never)"},
     "dice": {"text": "🎲 4", "data.dice": {"emoji": "🎲", "value": 4}},
+    "paid_media": {
+        "text": "two for a star",
+        "attachments": LARGEST
+        + file("video", "BAAC-video", media_type="video/mp4")
+        + file("video", "BAAC-live", media_type="video/quicktime", size=90000),
+    },
+    "live_photo": {"text": "", "attachments": LARGEST},
+    "story": {"kind": "message", "text": "Story"},
+    "checklist": {"text": "Checklist: Saturday (flour, salt)", "data.checklist": SATURDAY},
+    "game": {"kind": "message", "text": "Game: Bread Run", "attachments": ()},
+    "gift": {"kind": "membership", "data.event": "gift", "text": ""},
+    "shared_contacts": {"kind": "membership", "data.event": "users_shared"},
     "other_bot": {"bot": True, "self": False, "sender": ("9", "Other", "other_bot")},
     "own_message": {"bot": False, "self": True},
 }  # fmt: skip
@@ -139,6 +155,14 @@ def test_each_situation_becomes_what_it_means(name, expected):
 
 def test_every_fixture_is_in_the_table():
     assert {path.stem for path in FIXTURES.glob("*.json")} == {*EXPECTED, "inline_query"}
+
+
+def test_everything_a_message_can_be_is_known():
+    frame = {"business_connection_id", "effect_id", "reply_to_story", "sender_boost_count", "sender_business_bot"}
+    frame |= {"suggested_post_info"}
+    content = {"text", "photo", *FILES, *DATA, *NAMED}
+    assert {str(kind.value) for kind in MessageType} <= frame | content | SERVICE
+    assert not SERVICE & (frame | content)
 
 
 def test_kinds_that_no_agent_could_use_are_no_messages():
@@ -202,6 +226,12 @@ def test_only_a_link_to_the_bot_itself_is_a_mention(url, ours):
     update = load("group_link_mention")
     update["message"]["entities"][0]["url"] = url
     assert read(update)[0].mentions_bot is ours
+
+
+def test_a_bot_without_a_name_is_not_mentioned_by_a_link_to_somebody():
+    link = {"type": "text_link", "offset": 0, "length": 1, "url": "tg://user?id=5"}
+    assert mentions("a", [link], 5, "") is True
+    assert mentions("a", [link], 6, "") is False
 
 
 @pytest.mark.parametrize(
