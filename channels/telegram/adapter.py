@@ -29,10 +29,10 @@ from channels.adapter import (
     Verified,
 )
 from channels.errors import ConnectionBroken, PayloadError, PostroomError, SendRefused, VerificationError
-from channels.fetch import FetchFailed, Source, fetch
+from channels.fetch import FetchFailed, Source, fetch, place_of
 from channels.message import Attachment, InboundMessage, OutboundMessage
 from channels.telegram import calls
-from channels.telegram.client import TelegramClient, asked_pause, is_invalid_token, place_of, send_error
+from channels.telegram.client import TelegramClient, asked_pause, is_invalid_token, send_error
 from channels.telegram.normalise import ALLOWED_UPDATES, Account, normalise
 from channels.telegram.settings import PUBLIC_API, TelegramSettings
 

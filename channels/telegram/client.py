@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import aiohttp
 from pydantic import JsonValue
@@ -154,12 +154,6 @@ def asked_pause(error: TelegramError) -> float:
 def is_invalid_token(error: TelegramError) -> bool:
     """Whether the token is not, or no longer, a bot's."""
     return isinstance(error, InvalidToken)
-
-
-def place_of(url: str) -> str:
-    """A URL's host:port."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def _with_token(base_url: str, token: str) -> str:
