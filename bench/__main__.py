@@ -35,7 +35,7 @@ async def main() -> None:
     row = "{:<44}{:>14}{:>14}{:>10}"
     print(row.format("", "bare loop", "Postroom", ""))
     overhead = ours.p50 - bare.p50
-    print(row.format("answer to a lone message, p50, ms", f"{bare.p50:.1f}", f"{ours.p50:.1f}", f"+{overhead:.1f}"))
+    print(row.format("answer to a lone message, p50, ms", f"{bare.p50:.1f}", f"{ours.p50:.1f}", f"{overhead:+.1f}"))
     ratio = ours.rate / bare.rate
     print(
         row.format(
@@ -136,7 +136,7 @@ async def running(
 
 async def command(env: dict[str, str], *arguments: str) -> None:
     """Run a `postroom` command that must succeed."""
-    process = await asyncio.create_subprocess_exec(POSTROOM, *arguments, env=env)
+    process = await asyncio.create_subprocess_exec(POSTROOM, *arguments, env=env, stdout=-3, stderr=-3)
     if await process.wait() != 0:
         raise SystemExit(f"postroom {' '.join(arguments)} failed")
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
-from functools import lru_cache
 
 from pydantic import TypeAdapter
-from pydantic_core import from_json
 
 from gateway.ledger.protocol import Deployment, RouteChange
 from gateway.ledger.sqlite.connections import connections
 from routes.connection import Connection
-from routes.route import Access, Route
-from routes.scope import Scope
+from routes.route import Route, access_from_json, access_to_json
+from routes.scope import scope_from_json, scope_to_json
 
 Decide = Callable[[list[Connection], list[Route]], RouteChange]
 
@@ -41,7 +38,9 @@ _VERSION = "SELECT version FROM config"
 def routes(db: sqlite3.Connection) -> list[Route]:
     """All, by id. A hundred thousand are read in a fraction of a second."""
     return [
-        Route(id_, connection_id, agent_id, _read_scope(scope), _read_access(access), fallback == 1, enabled == 1)
+        Route(
+            id_, connection_id, agent_id, scope_from_json(scope), access_from_json(access), fallback == 1, enabled == 1
+        )
         for id_, connection_id, agent_id, scope, access, fallback, enabled in db.execute(_ALL)
     ]
 
@@ -74,37 +73,5 @@ def config_version(db: sqlite3.Connection) -> int:
 
 
 def _row(route: Route) -> tuple[str, str, str, str, str, bool, bool]:
-    scope, access = _write_scope(route.scope), _write_access(route.access)
+    scope, access = scope_to_json(route.scope), access_to_json(route.access)
     return (route.id, route.connection_id, route.agent_id, scope, access, route.fallback, route.enabled)
-
-
-def _write_scope(scope: Scope) -> str:
-    sets = (scope.chats, scope.threads, scope.senders, scope.commands)
-    return _compact([scope.kind, *(None if s is None else sorted(s) for s in sets)])
-
-
-@lru_cache(maxsize=256)
-def _read_scope(text: str) -> Scope:
-    """Most routes of a big table take everything, or share one of a few scopes: they share the value too."""
-    kind, chats, threads, senders, commands = from_json(text)
-    return Scope(
-        kind,
-        None if chats is None else frozenset(chats),
-        None if threads is None else frozenset(threads),
-        None if senders is None else frozenset(senders),
-        None if commands is None else frozenset(commands),
-    )
-
-
-def _write_access(access: Access) -> str:
-    return _compact([access.policy, sorted(access.allow), access.mention_required, access.stranger])
-
-
-@lru_cache(maxsize=256)
-def _read_access(text: str) -> Access:
-    policy, allow, mention_required, stranger = from_json(text)
-    return Access(policy, frozenset(allow), mention_required, stranger)
-
-
-def _compact(value: list[object]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
