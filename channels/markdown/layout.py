@@ -68,6 +68,8 @@ class Layout:
         self._dialect = dialect
         # By identity, since hashing a tree costs as much as laying it out; holding the node keeps its id its own.
         self._known: dict[tuple[int, int, bool], tuple[Block | Item, Lines]] = {}
+        # A paragraph that is being cut is a new node at each try, but most of its lines are the same.
+        self._known_lines: dict[Spans, str] = {}
 
     def text(self, blocks: Blocks) -> str:
         """The blocks as text."""
@@ -107,7 +109,13 @@ class Layout:
                 raise TypeError("A table is turned into text before it is laid out.")
 
     def _prose(self, spans: Spans) -> Lines:
-        *others, last = (self._dialect.line(line) for line in lines(spans))
+        parts = lines(spans)
+        if len(parts) == 1:
+            return [Line(self._dialect.line(spans))]
+        for part in parts:
+            if part not in self._known_lines:
+                self._known_lines[part] = self._dialect.line(part)
+        *others, last = (self._known_lines[part] for part in parts)
         return [*(Line(line + self._dialect.line_end) for line in others), Line(last)]
 
     def _list(self, block: ListBlock, depth: int) -> Lines:

@@ -69,7 +69,9 @@ def linkable(url: str, schemes: frozenset[str]) -> bool:
 
 def misleads(text: str, url: str) -> bool:
     """Whether a link's text names another host than the one it leads to."""
-    plain = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf").strip()
+    # As browsers read an address: compatible letters and full stops are the plain ones, formatting is nothing.
+    plain = unicodedata.normalize("NFKC", text).replace("。", ".").strip()
+    plain = "".join(char for char in plain if unicodedata.category(char) != "Cf")
     claims = _URL_IN_TEXT.findall(plain) or ([plain] if _BARE_HOST.fullmatch(plain) else [])
     if not claims:
         return False

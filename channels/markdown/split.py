@@ -6,14 +6,13 @@ clusters. Quotes, lists, code fences and links that a cut runs through are close
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Generic, TypeAlias, TypeVar, cast
-
-import regex  # type: ignore[import-untyped]  # its stubs are not among ours
 
 from channels.markdown.links import link_runs, spell_links
 from channels.markdown.marks import cut
+from channels.markdown.places import CLUSTER, SPACES, Search, nicest, outside
 from channels.markdown.tree import (
     Block,
     Blocks,
@@ -39,12 +38,6 @@ Node: TypeAlias = Block | Item
 Nodes: TypeAlias = tuple[Node, ...]
 Fits: TypeAlias = Callable[[Nodes], bool]
 
-_CLUSTER = regex.compile(r"\X")
-_SPACES = frozenset(" \t\n\u2002\u2003\u2009\u200a\u3000")
-_SENTENCE_ENDS = frozenset(".!?…")
-_WIDE_SENTENCE_ENDS = frozenset("。！？")
-_CLOSERS = frozenset("\"')]}»”’")
-
 
 def split(blocks: Blocks, render: Callable[[Blocks], P], fits: Callable[[P], bool], limit: int) -> list[P]:
     """The blocks as rendered pieces that fit, in order and as few as the preferred cuts allow.
@@ -68,11 +61,6 @@ def split(blocks: Blocks, render: Callable[[Blocks], P], fits: Callable[[P], boo
     return pieces
 
 
-def cluster_prefix(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest start of a text that fits and ends between grapheme clusters."""
-    return text[: _last([match.end() for match in _CLUSTER.finditer(text)], lambda end: fits(text[:end]))]
-
-
 class _Press(Generic[P]):
     """Renders, and remembers the last piece that fitted so that it isn't rendered twice."""
 
@@ -94,11 +82,13 @@ class _Press(Generic[P]):
         return self._render(blocks)
 
 
-@dataclass(frozen=True, slots=True)
 class _Cutter:
     """Takes a piece's worth off the front. `most` bounds its code points, so that no step looks at the whole rest."""
 
-    most: int
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._nodes = Search()
+        self._places = Search()
 
     def take(self, nodes: Nodes, fits: Fits, alone: Fits) -> tuple[Nodes, Nodes]:
         """What goes into this piece, and the rest; nothing of it where not even the start of the first node fits.
@@ -130,24 +120,18 @@ class _Cutter:
         flat = Paragraph((Span(text),))
         head, tail = self.take((flat,), fits, fits)
         if not head:
-            ends = range(1, min(len(text), self.most) + 1)
-            at = _last(ends, lambda end: fits((Paragraph((Span(text[:end]),)),))) or 1
+            ends = range(1, min(len(text), self._most) + 1)
+            at = self._places.last(ends, lambda end: fits((Paragraph((Span(text[:end]),)),))) or 1
             head = (Paragraph((Span(text[:at]),)),)
             tail = (Paragraph((Span(text[at:]),)),) if text[at:] else ()
         return head, (*tail, *nodes[1:])
 
     def _count(self, nodes: Nodes, fits: Fits) -> int:
         """How many leading nodes fit whole."""
-        bound = total = 0
-        for bound, node in enumerate(nodes, 1):
-            for text in _texts(node):
-                total += max(len(text), 1)
-                if total > self.most:
-                    break
-            if total > self.most:
-                bound -= 1
-                break
-        return _last(range(1, bound + 1), lambda end: fits(nodes[:end]))
+        total = bound = 0
+        while bound < len(nodes) and (total := total + _size(nodes[bound], self._most - total)) <= self._most:
+            bound += 1
+        return self._nodes.last(range(1, bound + 1), lambda end: fits(nodes[:end]))
 
     def _cut(
         self, node: Node, fits: Callable[[Node], bool], alone: Callable[[Node], bool]
@@ -186,20 +170,20 @@ class _Cutter:
     def _cut_prose(
         self, node: Paragraph | Heading, fits: Callable[[Node], bool], alone: Callable[[Node], bool]
     ) -> tuple[Node | None, Node | None]:
-        text = "".join(span.text for span in node.spans)
+        front, back = _front(node.spans, self._most)
+        text = "".join(span.text for span in front)
 
         def head(end: int) -> Paragraph | Heading:
-            return replace(node, spans=cut(node.spans, len(text[:end].rstrip(" \t\n")))[0])
+            return replace(node, spans=cut(front, len(text[:end].rstrip(" \t\n")))[0])
 
-        at = self._position(
-            text, list(_wholes(node.spans)), lambda end: fits(head(end)), lambda end: alone(head(end)), prose=True
-        )
+        wholes = list(_wholes(front))
+        at = self._position(text, wholes, lambda end: fits(head(end)), lambda end: alone(head(end)), prose=True)
         if not at:
             return None, node
         start = at
-        while (match := _CLUSTER.match(text, start)) and match[0] in _SPACES:
+        while (match := CLUSTER.match(text, start)) and match[0] in SPACES:
             start = match.end()
-        left = cut(node.spans, start)[1]
+        left = (*cut(front, start)[1], *back)
         return head(at), replace(node, spans=left) if left else None
 
     def _cut_code(
@@ -225,43 +209,19 @@ class _Cutter:
         prose: bool,
     ) -> int:
         """The best end of a head that fits, or 0. Not inside `wholes` unless one starts the text and fits nowhere."""
-        window = min(len(text), self.most + 1)
+        window = min(len(text), self._most + 1)
         # The last cluster is dropped: it is the text's end, or it may go on beyond the window.
-        ends = [match.end() for match in _CLUSTER.finditer(text, 0, window)][:-1]
-        for start, end in wholes:
-            if start < window and (start or (end <= window and alone(end))):
-                ends = [at for at in ends if not start < at < end]
-        last = _last(ends, fits)
+        ends = [match.end() for match in CLUSTER.finditer(text, 0, window)][:-1]
+        if wholes and wholes[0][0] == 0 and (wholes[0][1] > window or not alone(wholes[0][1])):
+            wholes = wholes[1:]
+        ends = list(outside(ends, wholes))
+        last = self._places.last(ends, fits)
         if not last:
             return 0
-        best = _nicest(text, [at for at in ends if at <= last], prose=prose)
+        best = nicest(text, [at for at in ends if at <= last], prose=prose)
         # A first word, or line of code, is not cut only because the piece is nearly full.
-        first = next((at for at in ends if text[at - 1] in (_SPACES if prose else "\n")), len(text))
-        return 0 if best < first <= window and alone(first) else best
-
-
-def _nicest(text: str, ends: list[int], *, prose: bool) -> int:
-    """The last end after a line or sentence in the further half, else after a word, else the last one."""
-    word = 0
-    for at in reversed(ends):
-        if prose and word and at < ends[-1] // 2:
-            break
-        if text[at - 1] == "\n" or (prose and _ends_sentence(text, at)):
-            return at
-        if not word and text[at - 1] in _SPACES:
-            word = at
-    return word or ends[-1]
-
-
-def _ends_sentence(text: str, at: int) -> bool:
-    if text[at - 1] in _WIDE_SENTENCE_ENDS:
-        return True
-    if text[at - 1] not in _SPACES:
-        return False
-    index = at - 2
-    while index > 0 and text[index] in _CLOSERS:
-        index -= 1
-    return index >= 0 and text[index] in _SENTENCE_ENDS
+        first = next((at for at in ends if text[at - 1] in (SPACES if prose else "\n")), len(text))
+        return 0 if best < first <= self._most and alone(first) else best
 
 
 def _wholes(spans: Spans) -> Iterator[tuple[int, int]]:
@@ -277,24 +237,35 @@ def _wholes(spans: Spans) -> Iterator[tuple[int, int]]:
             yield start, at
 
 
-def _last(ends: list[int] | range, fits: Callable[[int], bool]) -> int:
-    """The last of ascending ends that fits, or 0; the very last is tried first, being the usual answer."""
-    if not ends:
-        return 0
-    if fits(ends[-1]):
-        return ends[-1]
-    low, high = 0, len(ends) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if fits(ends[middle]):
-            low = middle + 1
-        else:
-            high = middle
-    return ends[low - 1] if low else 0
+def _front(spans: Spans, most: int) -> tuple[Spans, Spans]:
+    """The leading spans that hold just more than `most` characters, and the others."""
+    total = 0
+    for index, span in enumerate(spans):
+        if total > most:
+            return spans[:index], spans[index:]
+        total += len(span.text)
+    return spans, ()
 
 
-def _texts(node: Node) -> Iterator[str]:
-    return texts(node.blocks) if isinstance(node, Item) else texts((node,))
+def _size(node: Node, cap: int) -> int:
+    """The least code points a node takes, counted no further than just beyond `cap`."""
+    match node:
+        case Paragraph() | Heading():
+            parts: Iterable[int] = (len(span.text) for span in node.spans)
+        case Quote() | Item():
+            parts = (_size(block, cap) for block in node.blocks)
+        case ListBlock():
+            parts = (_size(item, cap) for item in node.items)
+        case CodeBlock():
+            parts = (len(node.text),)
+        case Table() | Rule():
+            parts = ()
+    total = 0
+    for part in parts:
+        total += part
+        if total > cap:
+            break
+    return max(total, 1)
 
 
 def _never(_: Table) -> Block:

@@ -22,8 +22,9 @@ from channels.markdown.links import settle_links
 from channels.markdown.marks import Mark, Style, nested, sound
 from channels.markdown.measure import blank, utf16_units
 from channels.markdown.parse import parse
+from channels.markdown.places import cluster_prefix
 from channels.markdown.plain import PLAIN
-from channels.markdown.split import cluster_prefix, split
+from channels.markdown.split import split
 from channels.markdown.tables import aligned
 from channels.markdown.tree import Blocks, CodeBlock, Span, Spans, rewrite
 
