@@ -23,7 +23,7 @@ from channels.markdown.tree import Blocks, CodeBlock, Span, Spans, rewrite
 
 DEFAULT_LIMIT = 4096
 ENTITIES_MAX = 100
-HTML_BYTES_MAX = 35_000
+HTML_BYTES_MAX = 32_768
 """The server refuses a longer text before it looks at the markup."""
 
 SCHEMES = frozenset({"http", "https", "tg", "mailto"})
