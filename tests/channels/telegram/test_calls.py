@@ -158,7 +158,10 @@ def test_callback_data_fits_whatever_the_id_and_the_value(id, value):
     assert 1 <= len(data.encode()) <= CALLBACK_BYTES
 
 
-@given(id=st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=7), value=st.text(max_size=8))
+IDS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=7)
+
+
+@given(id=IDS, value=st.text(max_size=8))
 def test_a_button_comes_back_as_it_was_made(id, value):
     (call,) = say("choose", buttons=(Button(id, "Yes", value),))
     markup: Any = call.params["reply_markup"]
