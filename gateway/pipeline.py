@@ -88,6 +88,8 @@ class Pipeline:
             for message, result in zip(batch, results, strict=True):
                 metrics.ACCEPTED.labels(message.channel, result).inc()
                 log.info("message_accepted", message=message.id, result=result, conversation=message.conversation.key)
+                if isinstance(moved_to := message.data.get("moved_to"), str):
+                    await self._ledger.move(message.connection_id, message.conversation.chat_id, moved_to)
                 if message.action is not None and result == "new":
                     self._soon(self._acknowledge(opened, message))
 
@@ -261,7 +263,7 @@ class Pipeline:
             await self._send_again(delivery, channel, str(error), error.after)
         except ConversationMoved as error:
             log.info("conversation_moved", to=error.chat_id)
-            await self._ledger.move(delivery.conversation.connection_id, delivery.conversation.chat_id, error.chat_id)
+            await self._ledger.move(delivery.conversation.connection_id, delivery.call.chat_id, error.chat_id)
             await self._ledger.postpone(delivery, 0.0, str(error), tried=False)
         except SendRefused as error:
             if error.connection_broken:

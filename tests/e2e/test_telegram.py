@@ -109,9 +109,13 @@ async def test_a_group_that_becomes_a_supergroup_takes_its_conversation_along(ho
         async with asyncio.timeout(30):
             await model.arrived.wait()
         moved = await line.client.say(chat="club", kind="group", migrate=True)
+        async with asyncio.timeout(30):
+            while [r["key"] for r in await line.home.json("conversation", "list")] != [f"telegram/{moved.chat}"]:
+                await asyncio.sleep(0.05)
         release.set()
         (answer,) = await line.client.replies(chat=moved.chat, wait=30)
         assert "before" in answer.text
+        assert {row["key"] for row in await line.home.json("conversation", "list")} == {f"telegram/{moved.chat}"}
 
 
 async def test_typing_is_shown_while_a_run_takes_its_time(home):
