@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from agents_runtime.manifest import SubSkillRef
@@ -10,6 +13,14 @@ from agents_runtime.manifest import SubSkillRef
 
 class _Camel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return text
 
 
 class SubSkills(_Camel):
@@ -22,7 +33,7 @@ class Expectation(_Camel):
     """What an answer must be like. Every field that is given must hold."""
 
     contains: tuple[str, ...] = ()
-    matches: tuple[str, ...] = ()
+    matches: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
     tool_called: str | None = None
     state_file_changed: str | None = None
     max_steps: int | None = Field(default=None, gt=0)

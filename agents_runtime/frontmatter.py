@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
+from pydantic import JsonValue
 
 FENCE = "---"
+
+_PLAIN = re.compile(r"""([A-Za-z][\w-]*):[ \t]+([^\s"'\[{|>&*!#].*)""")
+"""A top-level field whose value is written without quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file: its frontmatter, and the text after it. `body_line` is where that text begins, from 1."""
+    """A Markdown file: its frontmatter, and the text after it. Every scalar is text, as it was written."""
 
-    fields: dict[str, Any]
+    fields: dict[str, JsonValue]
     body: str
-    body_line: int
 
 
 class FrontmatterError(ValueError):
@@ -30,19 +33,42 @@ class FrontmatterError(ValueError):
 def split(text: str) -> Document:
     """Read a file's text. A file without frontmatter is all body. Raises FrontmatterError."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if lines[0].rstrip() != FENCE:
-        return Document({}, "\n".join(lines).strip(), 1)
-    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE), None)
+    start = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    if lines[start].rstrip() != FENCE:
+        return Document({}, "\n".join(lines).strip())
+    end = next((n for n, line in enumerate(lines[start + 1 :], start + 1) if line.rstrip() == FENCE), None)
     if end is None:
         raise FrontmatterError("the frontmatter has no closing ---", len(lines))
+    fields = _fields(lines[start + 1 : end], first=start + 2)
+    return Document(fields, "\n".join(lines[end + 1 :]).strip())
+
+
+def _fields(lines: list[str], first: int) -> dict[str, JsonValue]:
     try:
-        fields = yaml.safe_load("\n".join(lines[1:end]))
+        fields = _parsed("\n".join(lines))
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "the frontmatter is not YAML"
-        raise FrontmatterError(str(problem), 2 + (mark.line if mark is not None else 0)) from error
-    if fields is None:
-        fields = {}
+        try:
+            # A description with a colon in it, not quoted, is the commonest mistake: other readers let it pass.
+            fields = _parsed("\n".join(_quoted(line) for line in lines))
+        except yaml.YAMLError:
+            mark = getattr(error, "problem_mark", None)
+            problem = getattr(error, "problem", None) or "the frontmatter is not YAML"
+            raise FrontmatterError(str(problem), first + (mark.line if mark is not None else 0)) from error
+    except RecursionError as error:
+        raise FrontmatterError("the frontmatter is nested too deep", first) from error
+    if not fields:
+        return {}
     if not isinstance(fields, dict):
-        raise FrontmatterError("the frontmatter is not a list of fields", 2)
-    return Document({str(k): v for k, v in fields.items()}, "\n".join(lines[end + 1 :]).strip(), end + 2)
+        raise FrontmatterError("the frontmatter is not a list of fields", first)
+    return fields
+
+
+def _parsed(text: str) -> JsonValue:
+    # The base loader makes text of every scalar: no dates, no booleans, and nothing that can be made to run.
+    parsed: JsonValue = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+    return parsed
+
+
+def _quoted(line: str) -> str:
+    plain = _PLAIN.fullmatch(line)
+    return line if plain is None else f"{plain[1]}: '{plain[2].rstrip().replace(chr(39), chr(39) * 2)}'"

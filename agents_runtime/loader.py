@@ -2,88 +2,72 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue
 
 from agents_runtime.benchmarks import Benchmarks, SubSkills
 from agents_runtime.frontmatter import FrontmatterError, split
+from agents_runtime.invalid import AgentInvalid
+from agents_runtime.json_files import line_of, read_json
 from agents_runtime.manifest import Manifest
 from agents_runtime.package import AgentPackage, Source
 from agents_runtime.skill import Skill
-from channels.errors import PostroomError
+from agents_runtime.tree import MANIFEST, Tree, digest, read_text, survey
+
+__all__ = ["AgentInvalid", "load_manifest", "load_package"]
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-MAX_FILE = 500_000
-"""Bytes of one manifest or skill file; a larger one is a mistake."""
+WIRING = "sub-skills.json"
 
 DESCRIPTION_MAX = 1024
-"""Characters of a skill's description, as the Agent Skills standard has it."""
+"""Characters of a skill's description, as the Agent Skills standard has it; the rest is left out."""
 
 
-class AgentInvalid(PostroomError):
-    """A package that can't be loaded. `file` is relative to its folder; `line` counts from 1, 0 where unknown."""
-
-    code = "agent_invalid"
-
-    def __init__(self, message: str, *, file: str, line: int = 0, fix: str = "") -> None:
-        place = f"{file}:{line}" if line else file
-        super().__init__(f"{place}: {message}", fix=fix)
-        self.file = file
-        self.line = line
-
-
-def load_package(directory: Path, source: Source) -> AgentPackage:
-    """Load one package. Raises AgentInvalid."""
+def load_package(directory: Path, source: Source, tree: Tree | None = None) -> AgentPackage:
+    """Load one package; `tree` is what `survey` found just before. Raises AgentInvalid."""
     manifest = load_manifest(directory)
-    skills: dict[str, Skill] = {}
-    for name in (manifest.entry_skill, *(ref.id for ref in manifest.sub_skills)):
-        if not (directory / "skills" / name).is_dir():
-            what = "entrySkill" if name == manifest.entry_skill else "subSkills"
-            found = ", ".join(sorted(p.name for p in (directory / "skills").glob("*/"))) or "none"
-            raise AgentInvalid(
-                f"{what} names '{name}', and there is no folder skills/{name}.",
-                file="agent.json",
-                fix=f"Make skills/{name}/SKILL.md, or name one of: {found}.",
-            )
-        skills[name] = load_skill(directory, name)
-    return AgentPackage(manifest, directory, source, skills, revision(directory))
+    tree = tree or survey(directory)
+    skills = {manifest.entry_skill: _skill(directory, manifest.entry_skill, ("entrySkill",))}
+    for number, ref in enumerate(manifest.sub_skills):
+        skills[ref.id] = _skill(directory, ref.id, ("subSkills", number, "id"))
+    for skill in skills.values():
+        _check_wiring(directory, skill, [ref.id for ref in manifest.sub_skills])
+    return AgentPackage(manifest, directory, source, skills, digest(directory, tree))
 
 
 def load_manifest(directory: Path) -> Manifest:
     """Read `agent.json`. Raises AgentInvalid."""
-    text = _read(directory, Path("agent.json"))
-    try:
-        raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise AgentInvalid(
-            f"not JSON at column {error.colno}: {error.msg}.", file="agent.json", line=error.lineno, fix="Put it right."
-        ) from error
-    manifest = _validated(Manifest, raw, "agent.json", text)
+    text = read_text(directory, MANIFEST)
+    manifest = read_json(Manifest, text, MANIFEST)
     if manifest.id != directory.name:
         raise AgentInvalid(
             f"the id is '{manifest.id}', and the folder is '{directory.name}'.",
-            file="agent.json",
-            line=_line_of(text, "id"),
+            file=MANIFEST,
+            line=line_of(text, ("id",)),
             fix="Give both the same name.",
         )
     return manifest
 
 
-def load_skill(directory: Path, name: str) -> Skill:
-    """Read one skill's folder. Raises AgentInvalid."""
-    folder = Path("skills") / name
-    file = str(folder / "SKILL.md")
-    text = _read(directory, folder / "SKILL.md")
+def _skill(directory: Path, name: str, named: tuple[int | str, ...]) -> Skill:
+    """A skill's folder; `named` is where the manifest names it. Raises AgentInvalid."""
+    folder = directory / "skills" / name
+    if not folder.is_dir():
+        found = ", ".join(sorted(p.parent.name for p in (directory / "skills").glob("*/SKILL.md"))) or "none"
+        raise AgentInvalid(
+            f"{named[0]} names '{name}', and there is no folder skills/{name}.",
+            file=MANIFEST,
+            line=line_of(read_text(directory, MANIFEST), named),
+            fix=f"Make skills/{name}/SKILL.md, or name one of those there are: {found}.",
+        )
+    file = f"skills/{name}/SKILL.md"
     try:
-        document = split(text)
+        document = split(read_text(directory, file))
     except FrontmatterError as error:
         raise AgentInvalid(f"{error}.", file=file, line=error.line, fix="Put the YAML right.") from error
     description = document.fields.get("description")
@@ -93,89 +77,40 @@ def load_skill(directory: Path, name: str) -> Skill:
         )
     if not document.body:
         raise AgentInvalid("there is nothing after the frontmatter.", file=file, fix="Write the instructions.")
-    _optional(Benchmarks, directory, folder / "benchmarks.json")
-    wired = _optional(SubSkills, directory, folder / "sub-skills.json")
+    _beside(Benchmarks, directory, f"skills/{name}/benchmarks.json")
+    wired = _beside(SubSkills, directory, f"skills/{name}/{WIRING}")
     return Skill(
         name=name,
         description=" ".join(description.split())[:DESCRIPTION_MAX],
         body=document.body,
-        directory=directory / folder,
+        directory=folder,
         allowed_tools=_allowed(document.fields.get("allowed-tools")),
         sub_skills=tuple(ref.id for ref in wired.sub_skills) if wired is not None else (),
     )
 
 
-def revision(directory: Path) -> str:
-    """A digest of the manifest and every file under skills/, by sorted path; state does not count."""
-    digest = hashlib.sha256()
-    for path in [directory / "agent.json", *sorted(p for p in (directory / "skills").rglob("*") if p.is_file())]:
-        digest.update(path.relative_to(directory).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def watched(package: AgentPackage) -> Iterator[Path]:
-    """The files that a loaded package was read from, whether they exist or not: a change of any reloads it."""
-    yield package.directory / "agent.json"
-    for skill in package.skills.values():
-        for name in ("SKILL.md", "sub-skills.json", "benchmarks.json"):
-            yield skill.directory / name
-
-
-def _optional(model: type[_Model], directory: Path, path: Path) -> _Model | None:
-    if not (directory / path).exists():
+def _beside(model: type[_Model], directory: Path, file: str) -> _Model | None:
+    if not (directory / file).exists():
         return None
-    text = _read(directory, path)
-    try:
-        raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise AgentInvalid(f"not JSON: {error.msg}.", file=str(path), line=error.lineno, fix="Put it right.") from error
-    return _validated(model, raw, str(path), text)
+    return read_json(model, read_text(directory, file), file)
 
 
-def _read(directory: Path, path: Path) -> str:
-    file = directory / path
-    root = directory.resolve()
-    if not file.resolve().is_relative_to(root):
-        raise AgentInvalid("a link leads out of the package.", file=str(path), fix="Copy the file in.")
-    try:
-        if file.stat().st_size > MAX_FILE:
-            raise AgentInvalid(f"larger than {MAX_FILE} bytes.", file=str(path), fix="Split it.")
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise AgentInvalid("the file is missing.", file=str(path), fix="Add it.") from error
-    except UnicodeDecodeError as error:
-        raise AgentInvalid("not UTF-8 text.", file=str(path), fix="Save it as UTF-8.") from error
-    except OSError as error:
-        raise AgentInvalid(f"can't be read: {error.strerror}.", file=str(path), fix="Check its permissions.") from error
+def _check_wiring(directory: Path, skill: Skill, known: Collection[str]) -> None:
+    """Refuse a skill that would run what the manifest does not declare: such a call could only fail."""
+    for number, name in enumerate(skill.sub_skills):
+        if name not in known:
+            file = f"skills/{skill.name}/{WIRING}"
+            raise AgentInvalid(
+                f"'{name}' is not one of the agent's sub-skills.",
+                file=file,
+                line=line_of(read_text(directory, file), ("subSkills", number, "id")),
+                fix=f"Add it to subSkills in {MANIFEST}, or take it out here.",
+            )
 
 
-def _validated(model: type[_Model], raw: Any, file: str, text: str) -> _Model:
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        name = str(first["loc"][-1]) if first["loc"] else ""
-        line = _line_of(text, str(first["loc"][0])) if first["loc"] else 1
-        if first["type"] == "extra_forbidden":
-            known = [field.alias or key for key, field in model.model_fields.items()]
-            near = difflib.get_close_matches(name, known, 1)
-            fix = f"Did you mean '{near[0]}'?" if near else f"Known fields: {', '.join(known)}."
-            raise AgentInvalid(f"unknown field '{where}'.", file=file, line=line, fix=fix) from error
-        raise AgentInvalid(f"{where}: {first['msg']}.", file=file, line=line, fix="Put the field right.") from error
-
-
-def _line_of(text: str, key: str) -> int:
-    """The line on which a JSON key stands first, from 1; 0 where it doesn't."""
-    found = re.search(rf'"{re.escape(key)}"\s*:', text)
-    return text.count("\n", 0, found.start()) + 1 if found else 0
-
-
-def _allowed(value: Any) -> tuple[str, ...] | None:
+def _allowed(value: JsonValue) -> tuple[str, ...] | None:
     """`allowed-tools` as a list, with commas or with spaces; absent means it does not narrow."""
     if value is None:
         return None
-    if isinstance(value, list):
-        return tuple(str(item).strip() for item in value if str(item).strip())
-    return tuple(part for part in re.split(r"[,\s]+", str(value)) if part)
+    named = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
+    return tuple(name.strip() for name in named if isinstance(name, str) and name.strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -15,6 +15,21 @@ Identifier = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=ID_
 AgentStatus = Literal["draft", "production", "disabled"]
 IdleRollover = Literal["3h", "1d", "1w", "never"]
 StateScope = Literal["conversation", "sender", "agent"]
+Grant = Annotated[str, StringConstraints(pattern=r"^[\w-]+(\.[\w-]+)*(\.\*)?\??$")]
+"""A tool's name, a family such as `reminder.*`, or either with `?`."""
+
+
+def _below_state(path: str) -> str:
+    below = path.removeprefix("state/")
+    if not below or below.startswith("/") or "\\" in below or ".." in below.split("/") or not below.isprintable():
+        raise ValueError("paths are relative and stay in state/, such as state/notes.json")
+    return below
+
+
+StatePath = Annotated[str, AfterValidator(_below_state)]
+"""A path counted from the state folder: `state/a.json` and `a.json` are one, and come out as the second."""
+
+StateGlob = Annotated[str, AfterValidator(lambda glob: "**" if glob == "state/" else _below_state(glob))]
 
 
 class _Camel(BaseModel):
@@ -37,16 +52,16 @@ class Manifest(_Camel):
     description: str = Field(min_length=1, max_length=1024)
     entry_skill: Identifier
     status: AgentStatus = "draft"
-    allowed_tools: tuple[str, ...] = ()
+    allowed_tools: tuple[Grant, ...] = ()
     sub_skills: tuple[SubSkillRef, ...] = ()
-    state_files: tuple[str, ...] = ()
+    state_files: tuple[StatePath, ...] = ()
     channel_defaults: dict[str, JsonValue] = Field(default_factory=dict)
     models: tuple[str, ...] = ()
     max_turns: int = Field(default=40, ge=10, le=500)
     idle_rollover: IdleRollover = "3h"
     language: str | None = Field(default=None, max_length=64)
     state_scope: StateScope = "conversation"
-    writes: tuple[str, ...] | None = None
+    writes: tuple[StateGlob, ...] | None = None
 
 
 def is_identifier(text: str) -> bool:

@@ -16,10 +16,7 @@ from agents_runtime.tokens import estimate_tokens
 TODAY = "{{today}}"
 """The only placeholder; anything else in braces stays as written."""
 
-LANGUAGE = (
-    "Answer in the language of the message. Leave names, identifiers, paths, quoted text and words you were told to"
-    " answer with as they are."
-)
+UNTRANSLATED = "Leave names, identifiers, paths, quoted text and words you were told to answer with as they are."
 
 
 class PromptPart(NamedTuple):
@@ -74,9 +71,9 @@ def build_skill_prompt(package: AgentPackage, skill: Skill, *, manner: str, now:
 
 
 def _shared(package: AgentPackage, manner: str, now: datetime) -> tuple[tuple[str, str], ...]:
-    language = package.manifest.language
+    language = package.manifest.language or "the language of the message"
     return (
-        ("language", f"Answer in {language}." if language else LANGUAGE),
+        ("language", f"Answer in {language}. {UNTRANSLATED}"),
         ("manner", manner),
         ("clock", f"Today is {now:%A}, {now:%Y-%m-%d} ({now.tzname() or 'UTC'})."),
     )

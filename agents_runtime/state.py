@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+from agents_runtime.invalid import AgentInvalid
 from agents_runtime.package import AgentPackage
 from channels.message import Conversation
 
@@ -18,31 +22,61 @@ def state_dir(package: AgentPackage, conversation: Conversation, sender_id: str,
     """The real folder behind `state/` for this turn, made and seeded on first use.
 
     It is inside the package's own `state/`; for a bundled package, which may be read-only, under `home/state/ID`.
+    A new one begins with copies of the files directly in the package's `state/` and of its `stateFiles`. Raises
+    AgentInvalid where a link would lead it elsewhere.
     """
     seeds = package.directory / "state"
-    base = home / "state" / package.id if package.source == "bundled" else seeds
+    trusted, base = (
+        (home / "state", home / "state" / package.id) if package.source == "bundled" else (package.directory, seeds)
+    )
     match package.manifest.state_scope:
         case "agent":
             folder = base
         case "sender":
-            folder = base / "senders" / slug(f"{conversation.connection_id}/{sender_id}")
+            folder = base / "senders" / slug(conversation.connection_id, sender_id)
         case _:
-            folder = base / "conversations" / slug(conversation.key)
+            folder = (
+                base / "conversations" / slug(conversation.connection_id, conversation.chat_id, conversation.thread_id)
+            )
+    if os.path.realpath(folder) != f"{os.path.realpath(trusted)}/{folder.relative_to(trusted)}":
+        raise AgentInvalid(
+            "a link leads out of it, and the agent writes there.",
+            file="state",
+            fix="Make it a folder of its own; mount there what should hold it.",
+        )
     if not folder.is_dir():
-        _seed(seeds, folder)
+        _make(folder, seeds, package.manifest.state_files)
     return folder
 
 
-def slug(key: str) -> str:
-    """A folder name for any key: readable as far as it goes, and told apart by a digest."""
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-")[:40] or "x"
-    return f"{plain}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+def slug(*key: str | None) -> str:
+    """A folder name for any key, on any file system: readable as far as it goes, and told apart by a digest."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(part or "" for part in key)).strip("-")[:40].strip("-") or "x"
+    return f"{plain}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
-def _seed(seeds: Path, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    if folder == seeds or not seeds.is_dir():
-        return
-    for file in seeds.iterdir():
-        if file.name not in OWN and file.is_file() and not file.is_symlink():
-            shutil.copy2(file, folder / file.name)
+def _make(folder: Path, seeds: Path, declared: tuple[str, ...]) -> None:
+    """Make a folder with its seeds, all at once: nobody ever sees half of them."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".seeding-"))
+    for path in _seeds(seeds, declared):
+        target = fresh / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(seeds / path, target)
+    try:
+        fresh.rename(folder)
+    except OSError:
+        shutil.rmtree(fresh)
+        if not folder.is_dir():
+            raise
+        # Another turn was faster, and may already have written there.
+
+
+def _seeds(seeds: Path, declared: tuple[str, ...]) -> Iterator[Path]:
+    """The files that a new state begins with, from `state/` on. Links are left out."""
+    directly = [path.name for path in seeds.iterdir()] if seeds.is_dir() else []
+    for name in dict.fromkeys([*directly, *declared]):
+        path = Path(name)
+        real = (seeds / path).resolve()
+        if path.parts[0] not in OWN and real.is_file() and real == seeds.resolve() / path:
+            yield path

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
-from pathlib import Path
+import codecs
+from itertools import chain, islice
 
 from pydantic import BaseModel, Field
+from pydantic_core import from_json
 
-from agents_runtime.tools.confine import Place, read_bytes, readable, writable, write_atomically
+from agents_runtime.tools.confine import Place, opened, readable, rewrite, tops, walk, writable, write
 from agents_runtime.tools.tool import Tool, ToolContext, ToolError
 
-READ_MAX = 50_000
-"""Characters one call reads at most; `offset` goes on from there."""
+READ_MAX = 48_000
+"""Bytes one call reads at most. What a tool answers is cut at 50,000 characters, and the last line must survive it."""
 
 FILE_MAX = 1_000_000
 """Bytes of a file that is written or edited."""
@@ -25,7 +25,8 @@ class ReadArguments(BaseModel):
     """Arguments of `read`."""
 
     path: str = Field(description="such as skills/NAME/SKILL.md or state/notes.json")
-    offset: int = Field(default=0, ge=0, description="characters to skip")
+    offset: int = Field(default=0, ge=0, description="bytes to skip")
+    limit: int = Field(default=READ_MAX, ge=4, description="bytes to read")
 
 
 class WriteArguments(BaseModel):
@@ -50,92 +51,100 @@ class ListArguments(BaseModel):
 
 
 async def _read(context: ToolContext, arguments: ReadArguments) -> str:
-    return await asyncio.to_thread(read_text, readable(context, arguments.path), arguments.offset)
+    place = readable(context, arguments.path)
+    return await asyncio.to_thread(_text, place, arguments.offset, min(arguments.limit, READ_MAX))
 
 
 async def _write(context: ToolContext, arguments: WriteArguments) -> str:
-    place, content = writable(context, arguments.path), arguments.content.encode()
-    _check(place, content)
-    await asyncio.to_thread(write_atomically, place, content)
+    place = writable(context, arguments.path)
+    content = _checked(place, arguments.content)
+    await asyncio.to_thread(write, place, content)
     return f"Wrote {len(content)} bytes to {arguments.path}."
 
 
 async def _edit(context: ToolContext, arguments: EditArguments) -> str:
-    return await asyncio.to_thread(_replace, writable(context, arguments.path), arguments)
+    place = writable(context, arguments.path)
+
+    def change(before: bytes) -> bytes:
+        return _checked(place, _replaced(place, _decoded(place, before), arguments))
+
+    await asyncio.to_thread(rewrite, place, change, FILE_MAX)
+    return f"Edited {arguments.path}."
 
 
 async def _list(context: ToolContext, arguments: ListArguments) -> str:
     return await asyncio.to_thread(_listing, context, arguments.path)
 
 
-def read_text(place: Place, offset: int) -> str:
-    """A text file from a character on, with a last line that says how to go on. Raises ToolError."""
-    text = _decode(place, read_bytes(place, FILE_MAX))
-    shown = text[offset : offset + READ_MAX]
-    left = len(text) - offset - len(shown)
-    return shown if left <= 0 else f"{shown}\n[{left} more characters: read on with offset {offset + READ_MAX}]"
+def _text(place: Place, offset: int, limit: int) -> str:
+    """A text file from a byte on, in whole characters, with a last line that says how to go on."""
+    with opened(place) as file:
+        size = file.seek(0, 2)
+        file.seek(offset)
+        content = file.read(limit)
+    if not content:
+        return f"[nothing here: the file has {size} bytes]"
+    end = offset + len(content)
+    # An offset inside a character begins with the next one; a character cut off at the end is left for the next call.
+    start = next((n for n, byte in enumerate(content[:4]) if byte & 0xC0 != 0x80), 0) if offset else 0
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    text = _decoded(place, content[start:], decoder, final=end >= size)
+    end -= len(decoder.getstate()[0])
+    return text if end >= size else f"{text}\n[{size - end} more bytes: read on with offset {end}]"
 
 
-def _replace(place: Place, arguments: EditArguments) -> str:
-    before = read_bytes(place, FILE_MAX)
-    text = _decode(place, before)
-    count = text.count(arguments.old)
-    if count != 1:
-        where = "nowhere" if count == 0 else f"{count} times"
+def _replaced(place: Place, text: str, arguments: EditArguments) -> str:
+    first = text.find(arguments.old)
+    if first < 0:
+        raise ToolError(f"The old text is not in '{place.shown}'.", fix="Read the file, and name it exactly.")
+    if text.find(arguments.old, first + 1) >= 0:
         raise ToolError(
-            f"The old text stands {where} in '{place.shown}'.", fix="Read the file, and name it exactly once."
+            f"The old text stands more than once in '{place.shown}'.", fix="Take in more of what is around it."
         )
-    content = text.replace(arguments.old, arguments.new).encode()
-    _check(place, content)
-    if read_bytes(place, FILE_MAX) != before:
-        raise ToolError(f"'{place.shown}' changed meanwhile.", fix="Read it again, then edit.")
-    write_atomically(place, content)
-    return f"Edited {place.shown}."
+    return text[:first] + arguments.new + text[first + len(arguments.old) :]
 
 
-def _check(place: Place, content: bytes) -> None:
+def _checked(place: Place, text: str) -> bytes:
+    """The text as it is written, if it may be."""
+    try:
+        content = text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError("The text has half a character in it.", fix="Write whole characters.") from error
     if len(content) > FILE_MAX:
         raise ToolError(
             f"'{place.shown}' would be larger than {FILE_MAX} bytes.", fix="Keep less, or use several files."
         )
-    if place.real.suffix == ".json":
+    if place.shown.lower().endswith(".json"):
         try:
-            json.loads(content)
+            from_json(content, allow_inf_nan=False)
         except ValueError as error:
             raise ToolError(f"'{place.shown}' would not be JSON: {error}.", fix="Write valid JSON.") from error
+    return content
 
 
-def _decode(place: Place, content: bytes) -> str:
+def _decoded(
+    place: Place, content: bytes, decoder: codecs.IncrementalDecoder | None = None, *, final: bool = True
+) -> str:
     try:
-        return content.decode()
+        text = content.decode() if decoder is None else decoder.decode(content, final)
     except UnicodeDecodeError as error:
-        raise ToolError(f"'{place.shown}' is not text.", fix="This tool reads text files only.") from error
+        raise _not_text(place) from error
+    if "\0" in text:
+        raise _not_text(place)
+    return text
+
+
+def _not_text(place: Place) -> ToolError:
+    return ToolError(f"'{place.shown}' is not text.", fix="This tool reads text files in UTF-8 only.")
 
 
 def _listing(context: ToolContext, path: str) -> str:
-    if path.strip("./") == "":
-        tops = ["skills", "state", *(["inbox"] if context.inbox is not None else [])]
-        places = [readable(context, top) for top in tops]
-    else:
-        places = [readable(context, path)]
-        if not places[0].real.exists():
-            raise ToolError(f"There is no folder '{path}'.", fix="list_files without a path shows everything.")
-    lines: list[str] = []
-    for line in (line for place in places for line in _walk(place)):
-        if len(lines) == LIST_MAX:
-            lines.append("[more files: list a folder by its path]")
-            break
-        lines.append(line)
+    wanted = tops(context) if path in {"", ".", "./"} else [path]
+    found = chain.from_iterable(walk(readable(context, folder)) for folder in wanted)
+    lines = [f"{shown} ({size} bytes)" for shown, size in islice(found, LIST_MAX + 1)]
+    if len(lines) > LIST_MAX:
+        lines[LIST_MAX:] = ["[more files: list a folder by its path]"]
     return "\n".join(lines) or "No files yet."
-
-
-def _walk(place: Place) -> Iterator[str]:
-    files = [place.real] if place.real.is_file() else sorted(place.real.rglob("*"))
-    for file in files:
-        if file.is_file() and not file.is_symlink() and not file.name.startswith(".writing-"):
-            relative = file.relative_to(place.real)
-            shown = place.shown.rstrip("/") + ("" if relative == Path() else f"/{relative.as_posix()}")
-            yield f"{shown} ({file.stat().st_size} bytes)"
 
 
 READ = Tool("read", "Read a text file.", ReadArguments, _read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents_runtime.package import AgentPackage
@@ -44,16 +44,25 @@ def resolve_grants(allowed: Sequence[str], provided: Mapping[str, AnyTool]) -> G
 
 def grants_for(package: AgentPackage, provided: Mapping[str, AnyTool]) -> dict[str, AnyTool]:
     """The tools of a package. Raises AgentHeldBack where a required grant is provided by nobody."""
-    grants = resolve_grants(package.manifest.allowed_tools, provided)
-    if grants.missing:
-        near = difflib.get_close_matches(grants.missing[0], provided, 1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Provided are: {', '.join(sorted(provided))}."
-        raise AgentHeldBack(
-            f"Agent '{package.id}' needs {', '.join(grants.missing)}, and nobody provides it.",
-            missing=grants.missing,
-            fix=f"{hint} A grant that ends with ? is skipped instead.",
-        )
-    return grants.tools
+    held = held_back(package.id, package.manifest.allowed_tools, provided)
+    if held is not None:
+        raise held
+    return resolve_grants(package.manifest.allowed_tools, provided).tools
+
+
+def held_back(agent_id: str, allowed: Sequence[str], provided: Mapping[str, AnyTool]) -> AgentHeldBack | None:
+    """Why an agent with these grants can't run, or None where it can."""
+    missing = resolve_grants(allowed, provided).missing
+    if not missing:
+        return None
+    known = [*provided, *_families(provided)]
+    near = [name for grant in missing for name in difflib.get_close_matches(grant, known, 1)]
+    hint = f"Did you mean {' and '.join(near)}?" if near else f"Provided are: {', '.join(sorted(provided)) or 'none'}."
+    return AgentHeldBack(
+        f"Agent '{agent_id}' needs {', '.join(missing)}, and nobody provides it.",
+        missing=missing,
+        fix=f"{hint} A grant that ends with ? is skipped instead.",
+    )
 
 
 def narrow(tools: Mapping[str, AnyTool], allowed: Sequence[str]) -> dict[str, AnyTool]:
@@ -63,3 +72,8 @@ def narrow(tools: Mapping[str, AnyTool], allowed: Sequence[str]) -> dict[str, An
 
 def _covers(wanted: str, name: str) -> bool:
     return name.startswith(wanted[:-1]) and name != wanted[:-1] if wanted.endswith(".*") else name == wanted
+
+
+def _families(names: Iterable[str]) -> list[str]:
+    """The families that the names belong to."""
+    return sorted({f"{name.rpartition('.')[0]}.*" for name in names if "." in name})
