@@ -59,17 +59,17 @@ def _make(folder: Path, seeds: Path, declared: tuple[str, ...]) -> None:
     """Make a folder with its seeds, all at once: nobody ever sees half of them."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".seeding-"))
-    for path in _seeds(seeds, declared):
-        target = fresh / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(seeds / path, target)
     try:
+        for path in _seeds(seeds, declared):
+            target = fresh / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(seeds / path, target)
         fresh.rename(folder)
     except OSError:
         shutil.rmtree(fresh)
+        # Unless another turn was faster: it may already have written there.
         if not folder.is_dir():
             raise
-        # Another turn was faster, and may already have written there.
 
 
 def _seeds(seeds: Path, declared: tuple[str, ...]) -> Iterator[Path]:

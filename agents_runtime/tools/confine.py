@@ -201,11 +201,12 @@ def _locked(folder: int) -> Iterator[None]:
 
 @contextmanager
 def _file(place: Place, folder: int) -> Iterator[BinaryIO]:
-    descriptor = os.open(place.parts[-1], _FILE, dir_fd=folder)
-    with os.fdopen(descriptor, "rb") as file:
+    with ExitStack() as stack:
+        descriptor = _opened(stack, place.parts[-1], _FILE, dir_fd=folder)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ToolError(f"'{place.shown}' is not a file.", fix=_SHOW)
-        yield file
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file
 
 
 def _read(place: Place, folder: int, limit: int) -> bytes:
