@@ -71,7 +71,7 @@ def narrow(tools: Mapping[str, AnyTool], allowed: Sequence[str]) -> dict[str, An
 
 
 def _covers(wanted: str, name: str) -> bool:
-    return name.startswith(wanted[:-1]) and name != wanted[:-1] if wanted.endswith(".*") else name == wanted
+    return name.startswith(wanted[:-1]) if wanted.endswith(".*") else name == wanted
 
 
 def _families(names: Iterable[str]) -> list[str]:

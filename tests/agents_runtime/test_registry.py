@@ -125,14 +125,27 @@ def test_an_edit_is_seen_without_a_restart(roots: list[Root], file: str) -> None
         assert agents.get("shop").revision == before.revision
 
 
-def test_quick_edits_of_the_same_size_are_all_seen(roots: list[Root]) -> None:
+def test_a_skill_that_is_added_changes_the_revision(roots: list[Root]) -> None:
     directory = write_package(roots[1].path)
+    age(directory)
+    agents = Registry(roots)
+    before = agents.get("shop").revision
+    (directory / "skills/other").mkdir()
+    (directory / "skills/other/SKILL.md").write_text(skill("other"))
+
+    assert agents.get("shop").revision != before
+
+
+def test_edits_within_one_tick_of_the_clock_are_all_seen(roots: list[Root], monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = write_package(roots[1].path)
+    monkeypatch.setattr(tree.time, "time_ns", lambda: LONG_AGO + 1_000_000)
     agents = Registry(roots)
 
-    for word in ("one", "two", "six") * 20:
+    for word in ("one", "two", "six"):
         (directory / DESK).write_text(skill(body=word))
-        assert agents.get("shop").entry.body == word
         (directory / "agent.json").write_text(json.dumps(manifest(label=word)))
+        age(directory)
+        assert agents.get("shop").entry.body == word
         assert [entry.label for entry in agents.entries()] == [word]
 
 
@@ -175,7 +188,7 @@ def test_a_listing_says_where_each_is_from_and_what_is_wrong(roots: list[Root]) 
     write_package(roots[1].path, "broken", colour="red")
     write_package(roots[1].path, "needy", allowedTools=["read", "reminders.add"])
     write_package(roots[3].path, "desk")
-    (roots[1].path / "Not An Id").mkdir()
+    write_package(roots[1].path, "Not An Id")
     (roots[1].path / "a-file").touch()
     agents = Registry(roots)
     broken, desk, needy = agents.entries()

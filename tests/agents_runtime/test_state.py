@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents_runtime import state
@@ -76,7 +76,8 @@ def test_a_new_one_begins_with_copies(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_state_begins_with_none(tmp_path: Path) -> None:
-    bare = load_package(write_package(tmp_path, stateFiles=["gone.json", "conversations/x"]), "user")
+    others = {"state/conversations/x": "somebody's"}
+    bare = load_package(write_package(tmp_path, files=others, stateFiles=["gone.json", "conversations/x"]), "user")
 
     assert files(state_dir(bare, CHAT, "ann", tmp_path)) == []
 
@@ -132,6 +133,8 @@ keys = st.text(max_size=60) | st.text("./-\\:~ aA\0", max_size=8)
 
 
 @given(keys, st.none() | keys)
+@example("x" * 34 + " y", None)
+@example("", None)
 def test_a_slug_is_a_safe_name(chat: str, thread: str | None) -> None:
     assert re.fullmatch(r"[A-Za-z0-9](-?[A-Za-z0-9]+)*-[0-9a-f]{16}", slug("shop", chat, thread))
     assert len(slug("shop" * 20, chat, thread)) <= 64

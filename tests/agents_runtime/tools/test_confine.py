@@ -127,6 +127,8 @@ def test_what_is_the_agent_s_is_read(context: ToolContext, path: str) -> None:
         ("state/../two/notes.json", "not a path here"),
         ("state//notes.json", "not a path here"),
         ("state/notes.json.", "not a path here"),
+        ("state/notes.json ", "not a path here"),
+        (f"state/{'é' * 120}", "not a path here"),
         ("state\\notes.json", "not a path here"),
         ("state/notes.json\0.txt", "not a path here"),
         ("C:/state/notes.json", "not a path here"),
@@ -149,6 +151,17 @@ def test_a_refusal_says_why_and_what_there_is(context: ToolContext, path: str, t
         read(context, path)
     assert told in str(caught.value)
     assert str(base_of(context)) not in str(caught.value)
+
+
+def test_skills_swapped_for_a_link_after_loading_are_not_read_through(context: ToolContext) -> None:
+    skills = context.agent.directory / "skills"
+    skills.rename(skills.with_name("away"))
+    skills.symlink_to(base_of(context) / "home/secrets")
+
+    with pytest.raises(ToolError, match="Links are not followed"):
+        read(context, "skills/key.json")
+    with pytest.raises(ToolError, match="Links are not followed"):
+        next(walk(readable(context, "skills")))
 
 
 def test_nothing_is_left_open(context: ToolContext) -> None:
@@ -320,11 +333,19 @@ def test_a_write_is_on_disk_before_it_is_in_place(context: ToolContext, monkeypa
     assert (context.state_dir / "a/b/new.md").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_not_wholly_written_is_not_listed(context: ToolContext) -> None:
+def test_what_can_be_read_is_listed_in_order(context: ToolContext) -> None:
     (context.state_dir / f"{UNFINISHED}1234").write_text("half")
-    (context.state_dir / "odd\nname").write_text("x")
+    for path in ("odd\nname", "odd\nfolder/a.md", "z/a.md", "a/b.md", "m/c.md"):
+        (context.state_dir / path).parent.mkdir(exist_ok=True)
+        (context.state_dir / path).write_text("x")
 
-    assert [shown for shown, _ in walk(readable(context, "state/"))] == ["state/notes.json", "state/sub/deep.txt"]
+    assert [shown for shown, _ in walk(readable(context, "state/"))] == [
+        "state/notes.json",
+        "state/a/b.md",
+        "state/m/c.md",
+        "state/sub/deep.txt",
+        "state/z/a.md",
+    ]
     assert [*walk(readable(context, "state/notes.json"))] == [("state/notes.json", len(f'["{OPEN}"]'))]
 
 

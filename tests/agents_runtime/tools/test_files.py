@@ -35,12 +35,12 @@ async def test_a_file_is_read_whole(context: ToolContext) -> None:
 
 
 async def test_a_long_file_is_read_in_pieces(context: ToolContext) -> None:
-    (context.state_dir / "long.txt").write_text("é" * READ_MAX)
+    (context.state_dir / "long.txt").write_text("x" * READ_MAX * 2)
 
     first = await call(context, "read", path="state/long.txt", limit=10_000_000)
     assert len(first) <= RESULT_LIMIT, "else the line that says how to go on is cut off"
     assert first.endswith(f"\n[{READ_MAX} more bytes: read on with offset {READ_MAX}]")
-    assert await call(context, "read", path="state/long.txt", offset=READ_MAX) == "é" * (READ_MAX // 2)
+    assert await call(context, "read", path="state/long.txt", offset=READ_MAX) == "x" * READ_MAX
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40), st.integers(4, 30))
