@@ -22,10 +22,20 @@ BY_WEBHOOK = {"webhook", "http"}
 class Deployer:
     """Checks and changes routes on one ledger."""
 
-    def __init__(self, ledger: Ledger, registry: Registry, settings: Settings) -> None:
+    def __init__(self, ledger: Ledger, registry: Registry, settings: Settings, by: str = "owner") -> None:
+        """`by` is who acts, for the history."""
         self._ledger = ledger
         self._registry = registry
         self._settings = settings
+        self._by = by
+
+    async def connections(self) -> list[Connection]:
+        """All, by id."""
+        return await self._ledger.connections()
+
+    async def routes(self) -> list[Route]:
+        """All, by id."""
+        return await self._ledger.routes()
 
     async def check(self, proposal: Proposal) -> Preflight:
         """What stands in the way of a proposal now. Writes nothing."""
@@ -42,22 +52,25 @@ class Deployer:
                 lambda connections, routes: self._facts(proposal.agent_id, connections, routes),
                 fingerprint=fingerprint,
                 disable_conflicting=disable_conflicting,
+                by=self._by,
             )
         )
 
     async def disable(self, route_id: str) -> Deployment:
         """Take a route out of service. Raises RouteUnknown."""
-        return await self._ledger.change_routes(decide_disable(route_id))
+        return await self._ledger.change_routes(decide_disable(route_id, self._by))
 
     async def enable(self, route_id: str) -> Deployment:
         """Put a disabled route back in service. Raises RouteUnknown or DeployRefused."""
         return await self._ledger.change_routes(
-            decide_enable(route_id, lambda connections, routes: self._facts_of(route_id, connections, routes))
+            decide_enable(
+                route_id, lambda connections, routes: self._facts_of(route_id, connections, routes), by=self._by
+            )
         )
 
     async def rollback(self) -> Deployment:
         """Undo the last change of routes. Raises RollbackRefused."""
-        return await self._ledger.change_routes(decide_rollback(await self._ledger.deployments(100)))
+        return await self._ledger.change_routes(decide_rollback(await self._ledger.deployments(100), self._by))
 
     def _facts(self, agent_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
         return Facts(

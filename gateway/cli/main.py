@@ -7,7 +7,7 @@ import sys
 import typer
 
 from channels.errors import PostroomError
-from gateway.cli import agent, chat, connection, conversation, demo, doctor, explain, rehearse, route, run
+from gateway.cli import agent, chat, connection, conversation, demo, doctor, explain, rehearse, route, run, tool
 from gateway.cli.output import fail
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command()(chat.chat)
 app.command()(doctor.doctor)
 app.command()(explain.explain)
 app.command()(run.key)
+app.command()(tool.tool)
 app.add_typer(connection.app, name="connection")
 app.add_typer(agent.app, name="agent")
 app.add_typer(route.app, name="route")

@@ -1,0 +1,21 @@
+"""The desk of the builder's tools, laid out on this gateway's ledger and home."""
+
+from __future__ import annotations
+
+from agents_runtime.registry import Registry
+from agents_runtime.tools import BUILT_IN
+from builder_skill.desk import Desk
+from gateway.deploying import Deployer
+from gateway.ledger.protocol import Ledger
+from gateway.settings import Settings
+
+
+def lay_desk(settings: Settings, ledger: Ledger, registry: Registry, by: str) -> Desk:
+    """A desk for one caller; `by` is the name under which the history keeps what it changes."""
+    return Desk(
+        registry=registry,
+        agents_dir=settings.agents_dir,
+        kept_dir=settings.home / "kept",
+        provided=BUILT_IN,
+        deploys=Deployer(ledger, registry, settings, by),
+    )
