@@ -10,13 +10,13 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue
 
 from agents_runtime.benchmarks import Benchmarks, SubSkills
-from agents_runtime.frontmatter import FrontmatterError, split
+from agents_runtime.frontmatter import Document, FrontmatterError, split
 from agents_runtime.invalid import AgentInvalid
 from agents_runtime.json_files import line_of, read_json
 from agents_runtime.manifest import Manifest
 from agents_runtime.package import AgentPackage, Source
 from agents_runtime.skill import Skill
-from agents_runtime.tree import MANIFEST, Tree, digest, read_text, survey
+from agents_runtime.tree import MANIFEST, SKILLS, Tree, digest, read_text, survey
 
 __all__ = ["AgentInvalid", "load_manifest", "load_package"]
 
@@ -32,9 +32,9 @@ def load_package(directory: Path, source: Source, tree: Tree | None = None) -> A
     """Load one package; `tree` is what `survey` found just before. Raises AgentInvalid."""
     manifest = load_manifest(directory)
     tree = tree or survey(directory)
-    skills = {manifest.entry_skill: _skill(directory, manifest.entry_skill, ("entrySkill",))}
+    skills = {manifest.entry_skill: _declared(directory, manifest.entry_skill, ("entrySkill",))}
     for number, ref in enumerate(manifest.sub_skills):
-        skills[ref.id] = _skill(directory, ref.id, ("subSkills", number, "id"))
+        skills[ref.id] = _declared(directory, ref.id, ("subSkills", number, "id"))
     for skill in skills.values():
         _check_wiring(directory, skill, [ref.id for ref in manifest.sub_skills])
     return AgentPackage(manifest, directory, source, skills, digest(directory, tree))
@@ -54,39 +54,65 @@ def load_manifest(directory: Path) -> Manifest:
     return manifest
 
 
-def _skill(directory: Path, name: str, named: tuple[int | str, ...]) -> Skill:
+def _declared(directory: Path, name: str, named: tuple[int | str, ...]) -> Skill:
     """A skill's folder; `named` is where the manifest names it. Raises AgentInvalid."""
-    folder = directory / "skills" / name
-    if not folder.is_dir():
-        found = ", ".join(sorted(p.parent.name for p in (directory / "skills").glob("*/SKILL.md"))) or "none"
+    if not (directory / SKILLS / name).is_dir():
+        found = ", ".join(sorted(p.parent.name for p in (directory / SKILLS).glob("*/SKILL.md"))) or "none"
         raise AgentInvalid(
             f"{named[0]} names '{name}', and there is no folder skills/{name}.",
             file=MANIFEST,
             line=line_of(read_text(directory, MANIFEST), named),
             fix=f"Make skills/{name}/SKILL.md, or name one of those there are: {found}.",
         )
-    file = f"skills/{name}/SKILL.md"
+    return load_skill(directory, SKILLS, name)
+
+
+def load_skill(base: Path, skills: str, name: str) -> Skill:
+    """The skill in the folder `base/skills/name`. Raises AgentInvalid."""
+    file = f"{skills}/{name}/SKILL.md"
+    document = _document(base, file)
+    _beside(Benchmarks, base, f"{skills}/{name}/benchmarks.json")
+    wired = _beside(SubSkills, base, f"{skills}/{name}/{WIRING}")
+    return Skill(
+        name=name,
+        description=_description(document, file),
+        body=document.body,
+        directory=base / skills / name,
+        allowed_tools=_allowed(document.fields.get("allowed-tools")),
+        sub_skills=tuple(ref.id for ref in wired.sub_skills) if wired is not None else (),
+    )
+
+
+def load_skill_file(base: Path, skills: str, name: str) -> Skill:
+    """The skill in the one file `base/skills/name.md`. Raises AgentInvalid."""
+    file = f"{skills}/{name}.md"
+    document = _document(base, file)
+    return Skill(
+        name=name,
+        description=_description(document, file),
+        body=document.body,
+        directory=base / skills,
+        allowed_tools=_allowed(document.fields.get("allowed-tools")),
+    )
+
+
+def _document(base: Path, file: str) -> Document:
     try:
-        document = split(read_text(directory, file))
+        document = split(read_text(base, file))
     except FrontmatterError as error:
         raise AgentInvalid(f"{error}.", file=file, line=error.line, fix="Put the YAML right.") from error
+    if not document.body:
+        raise AgentInvalid("there is nothing after the frontmatter.", file=file, fix="Write the instructions.")
+    return document
+
+
+def _description(document: Document, file: str) -> str:
     description = document.fields.get("description")
     if not isinstance(description, str) or not description.strip():
         raise AgentInvalid(
             "the frontmatter has no description.", file=file, line=1, fix="Say in one line what the skill is for."
         )
-    if not document.body:
-        raise AgentInvalid("there is nothing after the frontmatter.", file=file, fix="Write the instructions.")
-    _beside(Benchmarks, directory, f"skills/{name}/benchmarks.json")
-    wired = _beside(SubSkills, directory, f"skills/{name}/{WIRING}")
-    return Skill(
-        name=name,
-        description=" ".join(description.split())[:DESCRIPTION_MAX],
-        body=document.body,
-        directory=folder,
-        allowed_tools=_allowed(document.fields.get("allowed-tools")),
-        sub_skills=tuple(ref.id for ref in wired.sub_skills) if wired is not None else (),
-    )
+    return " ".join(description.split())[:DESCRIPTION_MAX]
 
 
 def _beside(model: type[_Model], directory: Path, file: str) -> _Model | None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import bisect
 import difflib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agents_runtime.forms import Found, Root, find, ids, names_in
 from agents_runtime.invalid import AgentInvalid
 from agents_runtime.loader import load_manifest, load_package
 from agents_runtime.manifest import AgentStatus, is_identifier
 from agents_runtime.package import AgentPackage, Source
+from agents_runtime.single import load_single, load_single_manifest
 from agents_runtime.tools.grants import held_back
 from agents_runtime.tools.tool import AnyTool
-from agents_runtime.tree import MANIFEST, Stamp, Tree, settled, stamp_of, survey
+from agents_runtime.tree import MANIFEST, Stamp, Tree, settled, survey
 from channels.errors import PostroomError
 
 KEPT = 1_000
@@ -25,18 +26,13 @@ NEIGHBOURS = 250
 """Ids on either side, by alphabet, among which a mistyped one is looked for: comparing with all takes too long."""
 
 
+__all__ = ["AgentEntry", "AgentMissing", "Registry", "Root", "bundled_root"]
+
+
 class AgentMissing(PostroomError):
     """No place has a package of that id."""
 
     code = "agent_missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """A folder whose sub-folders are packages."""
-
-    path: Path
-    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +71,11 @@ class Registry:
 
         Raises AgentMissing or AgentInvalid.
         """
-        places = [root for root in self._roots if _has(root, agent_id)] if is_identifier(agent_id) else []
+        places = [place for root in self._roots for place in find(root, agent_id)] if is_identifier(agent_id) else []
         if not places:
             raise self._missing(agent_id)
-        package = self._load(places[0], agent_id)
-        hides = tuple(root.source for root in places[1:])
+        package = self._load(places[0])
+        hides = tuple(place.source for place in places[1:])
         return replace(package, hides=hides) if hides else package
 
     def ids(self) -> list[str]:
@@ -94,42 +90,48 @@ class Registry:
         listed: dict[str, _Listed] = {}
         entries: list[AgentEntry] = []
         for agent_id, places in sorted(self._places().items()):
-            (root, stamp), *hidden = places
-            directory = f"{root.path}/{agent_id}"
-            known = self._listed.get(directory)
-            if known is None or known.stamp != stamp or not known.settled:
-                known = _listed(Path(directory), root.source, stamp)
-            listed[directory] = known
+            nearest, *hidden = places
+            file = f"{nearest.base}/{nearest.manifest}"
+            known = self._listed.get(file)
+            if known is None or known.stamp != nearest.stamp or not known.settled or nearest.others:
+                known = _listed(nearest)
+            listed[file] = known
             held = None if provided is None else held_back(agent_id, known.allowed_tools, provided)
             entry = known.entry if held is None else replace(known.entry, problem=str(held))
-            entries.append(replace(entry, hides=tuple(r.source for r, _ in hidden)) if hidden else entry)
+            entries.append(replace(entry, hides=tuple(place.source for place in hidden)) if hidden else entry)
         self._listed = listed
         return entries
 
-    def _places(self) -> dict[str, list[tuple[Root, Stamp]]]:
-        """Ids with the places that have them, the nearest first, and the stamp of the manifest there."""
-        found: dict[str, list[tuple[Root, Stamp]]] = {}
+    def _places(self) -> dict[str, list[Found]]:
+        """Ids with where they are, the nearest first."""
+        found: dict[str, list[Found]] = {}
         for root in self._roots:
-            for name in _names(root):
-                stamp = stamp_of(f"{root.path}/{name}/{MANIFEST}")
-                if stamp is not None:
-                    found.setdefault(name, []).append((root, stamp))
+            names = names_in(root)
+            for name in ids(root, names):
+                places = [*find(root, name, names)]
+                if places:
+                    found.setdefault(name, []).extend(places)
         return found
 
-    def _load(self, root: Root, agent_id: str) -> AgentPackage:
-        directory = root.path / agent_id
-        known = self._loaded.get(str(directory))
+    def _load(self, place: Found) -> AgentPackage:
+        unclear = place.unclear()
+        if unclear is not None:
+            raise unclear
+        file = f"{place.base}/{place.manifest}"
+        known = self._loaded.get(file)
         if known is not None and known[0].unchanged():
             return known[1]
-        tree = survey(directory)
-        package = load_package(directory, root.source, tree)
+        tree = survey(place.base, place.manifest, place.skills)
+        package = (
+            load_package(place.base, place.source, tree) if place.manifest == MANIFEST else load_single(place, tree)
+        )
         if len(self._loaded) >= KEPT:
             self._loaded.clear()
-        self._loaded[str(directory)] = (tree, package)
+        self._loaded[file] = (tree, package)
         return package
 
     def _missing(self, agent_id: str) -> AgentMissing:
-        names = sorted({name for root in self._roots for name in _names(root)})
+        names = sorted({name for root in self._roots for name in ids(root, names_in(root))})
         at = bisect.bisect(names, agent_id)
         near = difflib.get_close_matches(agent_id, names[max(0, at - NEIGHBOURS) : at + NEIGHBOURS], 3)
         fix = f"Did you mean {' or '.join(near)}?" if near else "`postroom agent list` shows what there is."
@@ -141,29 +143,22 @@ def bundled_root() -> Path:
     return Path(__file__).parent / "bundled"
 
 
-def _has(root: Root, agent_id: str) -> bool:
-    return stamp_of(f"{root.path}/{agent_id}/{MANIFEST}") is not None
-
-
-def _names(root: Root) -> list[str]:
+def _listed(place: Found) -> _Listed:
+    sure = settled(place.stamp)
     try:
-        return [name for name in os.listdir(root.path) if is_identifier(name)]  # noqa: PTH208 - names are enough
-    except OSError:
-        return []  # a place that isn't there has no agents
-
-
-def _listed(directory: Path, source: Source, stamp: Stamp) -> _Listed:
-    sure = settled(stamp)
-    try:
-        manifest = load_manifest(directory)
+        unclear = place.unclear()
+        if unclear is not None:
+            raise unclear
+        manifest = load_manifest(place.base) if place.manifest == MANIFEST else load_single_manifest(place)
     except AgentInvalid as error:
-        return _Listed(stamp, sure, AgentEntry(directory.name, "", "", "", None, source, problem=str(error)))
+        entry = AgentEntry(place.directory.name, "", "", "", None, place.source, problem=str(error))
+        return _Listed(place.stamp, sure, entry)
     entry = AgentEntry(
         id=manifest.id,
         label=manifest.label,
         description=manifest.description,
         entry_skill=manifest.entry_skill,
         status=manifest.status,
-        source=source,
+        source=place.source,
     )
-    return _Listed(stamp, sure, entry, manifest.allowed_tools)
+    return _Listed(place.stamp, sure, entry, manifest.allowed_tools)

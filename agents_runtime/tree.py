@@ -22,6 +22,8 @@ COARSE = 50_000_000
 """Nanoseconds within which two changes of a file can carry the same time, whatever the file system."""
 
 MANIFEST = "agent.json"
+DEFINITION = "agent.md"
+SKILLS = "skills"
 
 Stamp = tuple[int, int, int] | None
 """What changes when a file does: modification time, size, inode; None where there is no file."""
@@ -57,16 +59,18 @@ def settled(stamp: Stamp) -> bool:
     return stamp is None or not 0 <= time.time_ns() - stamp[0] < COARSE
 
 
-def survey(directory: Path) -> Tree:
-    """Look at a package. Names that begin with a dot don't count: editors leave those. Raises AgentInvalid."""
+def survey(directory: Path, manifest: str = MANIFEST, skills: str = SKILLS) -> Tree:
+    """Look at a package; the manifest and the skills' folder are counted from `directory`. Raises AgentInvalid.
+
+    Names that begin with a dot don't count: editors leave those.
+    """
     base = str(directory)
-    manifest, skills = f"{base}/{MANIFEST}", f"{base}/skills"
-    if (directory / "skills").is_symlink():
-        raise _link("skills")
+    if (directory / skills).is_symlink():
+        raise _link(skills)
     files: list[str] = []
     # Stamps before contents: a file that is saved while it is being read looks changed afterwards.
-    stamps = [(manifest, stamp_of(manifest)), (skills, stamp_of(skills))]
-    for entry in _entries(skills):
+    stamps = [(path, stamp_of(path)) for path in (f"{base}/{manifest}", f"{base}/{skills}")]
+    for entry in _entries(f"{base}/{skills}"):
         relative = entry.path.removeprefix(f"{base}/")
         if entry.is_symlink():
             raise _link(relative)
@@ -76,8 +80,8 @@ def survey(directory: Path) -> Tree:
         elif not entry.is_dir():
             raise AgentInvalid("neither a file nor a folder.", file=relative, fix="Take it out.")
         if len(files) > MAX_FILES:
-            raise AgentInvalid(f"more than {MAX_FILES} files.", file="skills", fix="Keep data in state/.")
-    return Tree((MANIFEST, *sorted(files)), tuple(stamps), all(settled(stamp) for _, stamp in stamps))
+            raise AgentInvalid(f"more than {MAX_FILES} files.", file=skills, fix="Keep data in state/.")
+    return Tree((manifest, *sorted(files)), tuple(stamps), all(settled(stamp) for _, stamp in stamps))
 
 
 def read_text(directory: Path, path: str) -> str:

@@ -103,8 +103,8 @@ def opened(place: Place) -> Iterator[BinaryIO]:
 
 def walk(place: Place) -> Iterator[tuple[str, int]]:
     """The path and the size of each file in a folder, sorted; or of the one file it is. Raises ToolError."""
-    if not place.parts and not place.root.exists():
-        return  # an inbox is made with the first file that is received
+    if not place.root.exists():
+        return  # an inbox is made with the first file that is received; a single file need not have a folder
     with _told(place), ExitStack() as stack:
         parent = stack.enter_context(_folder(place))
         name = place.parts[-1] if place.parts else "."

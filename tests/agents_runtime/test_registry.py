@@ -228,7 +228,7 @@ def test_getting_one_of_hundreds_is_a_few_stats(roots: list[Root], monkeypatch: 
     with disk(monkeypatch) as again:
         assert agents.get("agent-200") is package
     assert set(again) == {"stats"}, "nothing is opened where nothing changed"
-    assert again["stats"] <= len(roots) + 4
+    assert again["stats"] <= 3 * len(roots) + 5, "three forms a place, one more in a project, and its own files"
 
 
 def test_listing_hundreds_reads_manifests_once(roots: list[Root], monkeypatch: pytest.MonkeyPatch) -> None:
