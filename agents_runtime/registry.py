@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,9 +60,9 @@ class _Listed:
 class Registry:
     """Agents by id. Nothing is read before it is asked for, and nothing again until it changed."""
 
-    def __init__(self, roots: Sequence[Root]) -> None:
-        """`roots` go from the least specific to the nearest."""
-        self._roots = tuple(reversed(roots))
+    def __init__(self, roots: Sequence[Root] | Callable[[], Sequence[Root]]) -> None:
+        """`roots` go from the least specific to the nearest; asked for each time where they can change."""
+        self._given = roots
         self._loaded: dict[str, tuple[Tree, AgentPackage]] = {}
         self._listed: dict[str, _Listed] = {}
 
@@ -101,6 +101,10 @@ class Registry:
             entries.append(replace(entry, hides=tuple(place.source for place in hidden)) if hidden else entry)
         self._listed = listed
         return entries
+
+    @property
+    def _roots(self) -> Sequence[Root]:
+        return tuple(reversed(self._given() if callable(self._given) else self._given))
 
     def _places(self) -> dict[str, list[Found]]:
         """Ids with where they are, the nearest first."""

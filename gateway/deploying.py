@@ -40,7 +40,7 @@ class Deployer:
     async def check(self, proposal: Proposal) -> Preflight:
         """What stands in the way of a proposal now. Writes nothing."""
         connections, routes = await self._ledger.connections(), await self._ledger.routes()
-        return preflight(proposal, self._facts(proposal.agent_id, connections, routes))
+        return preflight(proposal, self.facts(proposal.agent_id, connections, routes))
 
     async def deploy(
         self, proposal: Proposal, *, fingerprint: str | None = None, disable_conflicting: bool = False
@@ -49,7 +49,7 @@ class Deployer:
         return await self._ledger.change_routes(
             decide_deploy(
                 proposal,
-                lambda connections, routes: self._facts(proposal.agent_id, connections, routes),
+                lambda connections, routes: self.facts(proposal.agent_id, connections, routes),
                 fingerprint=fingerprint,
                 disable_conflicting=disable_conflicting,
                 by=self._by,
@@ -72,7 +72,8 @@ class Deployer:
         """Undo the last change of routes. Raises RollbackRefused."""
         return await self._ledger.change_routes(decide_rollback(await self._ledger.deployments(100), self._by))
 
-    def _facts(self, agent_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
+    def facts(self, agent_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
+        """What a preflight for an agent reads, over these connections and routes."""
         return Facts(
             connections=connections,
             routes=routes,
@@ -82,7 +83,7 @@ class Deployer:
 
     def _facts_of(self, route_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
         agent_id = next((r.agent_id for r in routes if r.id == route_id), "")
-        return self._facts(agent_id, connections, routes)
+        return self.facts(agent_id, connections, routes)
 
     def _about(self, connection: Connection) -> ConnectionFacts:
         by_webhook = connection.channel in {"whatsapp", "sms"} or connection.settings.get("mode") in BY_WEBHOOK

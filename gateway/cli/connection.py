@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
-import secrets as random
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from agents_runtime.manifest import is_identifier
 from channels.adapter import Channel, Secret
 from channels.errors import PostroomError
 from channels.registry import CHANNELS, load
 from gateway.cli.output import err, listing, out, print_json
 from gateway.cli.support import Json, find_connection, with_ledger
+from gateway.connecting import ConnectionInvalid, make_connection
 from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
 from routes.connection import Connection
@@ -32,12 +31,6 @@ class SecretMissing(PostroomError):
     """A secret was not given and can't be asked for."""
 
     code = "secret_missing"
-
-
-class ConnectionInvalid(PostroomError):
-    """The id or a setting is not valid."""
-
-    code = "connection_invalid"
 
 
 @app.command("list")
@@ -180,43 +173,29 @@ def _option(name: str, metavar: str, text: str, *, required: bool = False) -> in
 
 def _add(channel: Channel, given: dict[str, str]) -> None:
     connection_id = given["id"]
-    if not is_identifier(connection_id):
-        raise ConnectionInvalid(
-            f"'{connection_id}' can't be a connection id.",
-            fix="Use lowercase words joined by hyphens, such as my-shop.",
-        )
-    names = {(field.alias or name): name for name, field in channel.settings.model_fields.items()}
-    raw: dict[str, JsonValue] = {names[k]: given[k] for k in names if k in given}
-    try:
-        settings = channel.settings.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        option = "-".join(str(part) for part in first["loc"]).replace("_", "-") or "settings"
-        raise ConnectionInvalid(f"--{option}: {first['msg']}.", fix="See the command's --help.") from error
+    names = [field.alias or name for name, field in channel.settings.model_fields.items()]
+    raw: dict[str, JsonValue] = {name: given[name] for name in names if name in given}
     values = {s.name: v for s in channel.secrets if (v := _read_secret(s, given)) is not None}
-    complaint = channel.complain(settings, frozenset(values))
-    if complaint:
-        raise ConnectionInvalid(complaint)
 
     async def work(where: Settings, ledger: Ledger) -> Connection:
         from gateway.vault import load_vault
 
-        vault = load_vault(where.key_path)
-        before = next((c for c in await ledger.connections() if c.id == connection_id), None)
-        if before is not None and before.channel != channel.name:
-            raise ConnectionInvalid(
-                f"'{connection_id}' is already a {before.channel} connection.",
-                fix=f"Choose another id, or remove it first: postroom connection remove {connection_id}",
+        try:
+            connection = make_connection(
+                channel,
+                connection_id,
+                raw,
+                frozenset(values),
+                before=next((c for c in await ledger.connections() if c.id == connection_id), None),
+                label=given.get("label", ""),
+                owners=[o.strip() for o in given.get("owner", "").split(",") if o.strip()],
             )
-        connection = Connection(
-            id=connection_id,
-            channel=channel.name,
-            label=given.get("label", ""),
-            settings=settings.model_dump(mode="json", exclude_defaults=True),
-            secret_names=tuple(sorted(values)),
-            owners=tuple(o.strip() for o in given.get("owner", "").split(",") if o.strip()),
-            hook_secret=before.hook_secret if before else random.token_urlsafe(24),
-        )
+        except ConnectionInvalid as error:
+            if error.field:
+                message = error.message.replace(error.field, f"--{error.field.replace('_', '-')}", 1)
+                raise ConnectionInvalid(message, fix="See the command's --help.") from error
+            raise
+        vault = load_vault(where.key_path)
         await ledger.put_connection(connection, {name: vault.seal(value) for name, value in values.items()})
         return connection
 

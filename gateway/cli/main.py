@@ -7,7 +7,20 @@ import sys
 import typer
 
 from channels.errors import PostroomError
-from gateway.cli import agent, chat, connection, conversation, demo, doctor, explain, rehearse, route, run, tool
+from gateway.cli import (
+    agent,
+    chat,
+    connection,
+    conversation,
+    declared,
+    demo,
+    doctor,
+    explain,
+    rehearse,
+    route,
+    run,
+    tool,
+)
 from gateway.cli.output import fail
 
 app = typer.Typer(
@@ -26,6 +39,9 @@ app.command()(doctor.doctor)
 app.command()(explain.explain)
 app.command()(run.key)
 app.command()(tool.tool)
+app.command()(declared.plan)
+app.command()(declared.apply)
+app.command()(declared.export)
 app.add_typer(connection.app, name="connection")
 app.add_typer(agent.app, name="agent")
 app.add_typer(route.app, name="route")

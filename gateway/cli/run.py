@@ -50,11 +50,11 @@ def up(
 
 async def _up(settings: Settings, host: str, port: int, project: str | None) -> None:
     from agents_runtime.registry import Registry
-    from gateway.places import agent_roots
+    from gateway.places import Places
     from gateway.process import run_gateway
     from gateway.vault import load_vault
 
-    vault, registry = load_vault(settings.key_path), Registry(agent_roots(settings, project))
+    vault, registry = load_vault(settings.key_path), Registry(Places(settings, project))
     async with run_gateway(settings, vault, registry, host=host, port=port) as gateway:
         err.print(
             f"Postroom is up on http://{host}:{gateway.port} with {len(gateway.connections.all())} connection(s)."

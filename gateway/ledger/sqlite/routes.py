@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pydantic import TypeAdapter
 
 from gateway.ledger.protocol import Deployment, RouteChange
-from gateway.ledger.sqlite.connections import connections
+from gateway.ledger.sqlite.connections import connections, put_connection
 from routes.connection import Connection
 from routes.route import Route, access_from_json, access_to_json
 from routes.scope import scope_from_json, scope_to_json
@@ -51,6 +51,8 @@ def change_routes(db: sqlite3.Connection, decide: Decide, now: float) -> Deploym
     change = decide(connections(db), list(current))
     touched = change.remove | {route.id for route in change.put}
     before = tuple(route for route in current if route.id in touched)
+    for connection in change.connections:
+        put_connection(db, connection, change.secrets.get(connection.id, {}))
     db.executemany(_REMOVE, [(route_id,) for route_id in change.remove])
     db.executemany(_PUT, [_row(route) for route in change.put])
     history = (_HISTORY.dump_json(before), _HISTORY.dump_json(change.put))

@@ -90,6 +90,25 @@ class Routes:
         await ledger.change_routes(lambda _c, _r: RouteChange((FULL, PLAIN, NOTHING), "deploy"))
         assert await ledger.routes() == [PLAIN, FULL, NOTHING]
 
+    async def test_a_change_may_bring_connections_with_their_secrets_or_nothing_at_all(self, ledger: Ledger) -> None:
+        await ledger.put_connection(SHOP, {"token": b"1", "app": b"2"})
+        change = RouteChange(
+            (PLAIN,), "apply", connections=(replace(SHOP, label="New"), TEAM), secrets={"shop": {"token": b"3"}}
+        )
+        version = await ledger.config_version()
+        await ledger.change_routes(lambda _c, _r: change)
+        assert [c.label for c in await ledger.connections() if c.id == "shop"] == ["New"]
+        assert [c.id for c in await ledger.connections()] == ["shop", "team"]
+        assert await ledger.secrets("shop") == {"token": b"3", "app": b"2"}
+        assert await ledger.config_version() > version
+
+        def refuse(_c: list[Connection], _r: list[Route]) -> RouteChange:
+            raise NotFound("no")
+
+        with pytest.raises(NotFound):
+            await ledger.change_routes(refuse)
+        assert await ledger.secrets("shop") == {"token": b"3", "app": b"2"}
+
     async def test_a_change_reads_what_is_and_is_kept_in_the_history(self, ledger: Ledger, store: Store) -> None:
         await ledger.put_connection(SHOP, {"token": b"1"})
         await ledger.change_routes(lambda _c, _r: RouteChange((PLAIN, FULL), "deploy", by="ann"))
