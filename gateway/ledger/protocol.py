@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from channels.adapter import Call, Receipt
 from channels.errors import PostroomError
 from channels.message import ChatKind, Conversation, InboundMessage, StatusUpdate
+from gateway.ledger.approval import Approval, ApprovalState
 from routes.change import RouteChange as RouteChange
 from routes.connection import Connection
 from routes.route import Route
@@ -379,6 +380,23 @@ class Ledger(Protocol):
 
     async def config_version(self) -> int:
         """Grows with every change of connections or routes by any process. Cheap to poll."""
+        ...
+
+    # -- approvals
+    async def add_approval(self, approval: Approval) -> None:
+        """Keep a change that waits for a person."""
+        ...
+
+    async def move_approval(self, approval: Approval, before: ApprovalState) -> bool:
+        """Write an approval as it is now, if its state still is `before`; False: somebody else was quicker."""
+        ...
+
+    async def approval(self, approval_id: str) -> Approval:
+        """One approval. Raises NotFound."""
+        ...
+
+    async def approvals(self, limit: int = 100) -> list[Approval]:
+        """Newest first."""
         ...
 
     # -- waking up

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from channels.adapter import Receipt
 from channels.errors import PostroomError
 from channels.message import Conversation, InboundMessage, StatusUpdate
+from gateway.ledger.approval import Approval, ApprovalState
 from gateway.ledger.protocol import (
     Claims,
     ConversationSummary,
@@ -30,6 +31,7 @@ from gateway.ledger.protocol import (
     Turn,
 )
 from gateway.ledger.sqlite import (
+    approvals,
     connections,
     deliveries,
     inbox,
@@ -279,6 +281,24 @@ class SqliteLedger:
     async def config_version(self) -> int:
         """See Ledger."""
         return await self._reader.run(routes.config_version)
+
+    # -- approvals
+
+    async def add_approval(self, approval: Approval) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: approvals.add_approval(db, approval))
+
+    async def move_approval(self, approval: Approval, before: ApprovalState) -> bool:
+        """See Ledger."""
+        return await self._writer.run(lambda db: approvals.move_approval(db, approval, before))
+
+    async def approval(self, approval_id: str) -> Approval:
+        """See Ledger."""
+        return await self._reader.run(lambda db: approvals.approval(db, approval_id))
+
+    async def approvals(self, limit: int = 100) -> list[Approval]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: approvals.approvals(db, limit))
 
     # -- waking up
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gateway.ledger.protocol import Ledger
+from tests.gateway.ledger.conformance_approvals import Approvals
 from tests.gateway.ledger.conformance_configuration import Connections, Routes, Versions
 from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, Sending
 from tests.gateway.ledger.conformance_letters import DeadLetters
@@ -32,6 +33,7 @@ class Conformance(
     Connections,
     Routes,
     Versions,
+    Approvals,
 ):
     @pytest.fixture
     def store(self) -> Store:
