@@ -28,7 +28,7 @@ from agents_runtime.failures import all_failed, model_failed
 from agents_runtime.models import NamedModel
 from agents_runtime.run import ModelFailed, Outcome, RunRequest, StepRecord, ToolCallRecord
 from agents_runtime.skill import Skill
-from agents_runtime.tools.tool import ToolContext, ToolError
+from agents_runtime.tools.tool import Aside, ToolContext, ToolError
 from agents_runtime.toolset import Toolset
 
 log = structlog.get_logger()
@@ -73,6 +73,7 @@ class Loop:
 
     def __init__(self, request: RunRequest, chain: Sequence[NamedModel], sub_skill: SubSkill, *, limit: int) -> None:
         self.notes: list[str] = []
+        self.asides: list[Aside] = []
         self._request = request
         self._chain = chain
         self._sub_skill = sub_skill
@@ -103,6 +104,8 @@ class Loop:
             state_dir=self._request.state_dir,
             run_skill=lambda name, text: self._run_skill(speaker, name, text),
             inbox=self._request.inbox,
+            conversation=self._request.messages[0].conversation,
+            show=self.asides.append,
         )
         parameters = ModelRequestParameters(
             function_tools=speaker.tools.definitions, instruction_parts=[InstructionPart(content=speaker.prompt)]

@@ -14,7 +14,7 @@ from agents_runtime.loader import load_manifest, load_package
 from agents_runtime.manifest import AgentStatus, is_identifier
 from agents_runtime.package import AgentPackage, Source
 from agents_runtime.single import load_single, load_single_manifest
-from agents_runtime.tools.grants import held_back
+from agents_runtime.tools.grants import held_back, open_to
 from agents_runtime.tools.tool import AnyTool
 from agents_runtime.tree import MANIFEST, Stamp, Tree, settled, survey
 from channels.errors import PostroomError
@@ -96,7 +96,8 @@ class Registry:
             if known is None or known.stamp != nearest.stamp or not known.settled or nearest.others:
                 known = _listed(nearest)
             listed[file] = known
-            held = None if provided is None else held_back(agent_id, known.allowed_tools, provided)
+            reachable = None if provided is None else open_to(agent_id, nearest.source, provided)
+            held = None if reachable is None else held_back(agent_id, known.allowed_tools, reachable)
             entry = known.entry if held is None else replace(known.entry, problem=str(held))
             entries.append(replace(entry, hides=tuple(place.source for place in hidden)) if hidden else entry)
         self._listed = listed

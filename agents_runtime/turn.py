@@ -58,11 +58,14 @@ async def _run(request: RunRequest, ready: ReadyAgent, before: list[ModelMessage
     steps = loop.steps
     return RunResult(
         outcome=ending.outcome,
-        text=ending.text,
+        text="\n\n".join([ending.text, *(aside.text for aside in loop.asides)]).strip(),
         history=encode(messages),
         model=loop.model,
         steps=steps,
-        buttons=(CONTINUE,) if ending.outcome == "step_limit" else (),
+        buttons=(
+            *(button for aside in loop.asides for button in aside.buttons),
+            *((CONTINUE,) if ending.outcome == "step_limit" else ()),
+        ),
         prompt_parts=(
             *((part.name, part.tokens) for part in prompt.parts),
             ("tool schemas", tools.tokens),

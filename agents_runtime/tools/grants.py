@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents_runtime.package import AgentPackage
+from agents_runtime.package import AgentPackage, Source
 from agents_runtime.tools.tool import AnyTool
 from channels.errors import PostroomError
 
@@ -42,12 +42,19 @@ def resolve_grants(allowed: Sequence[str], provided: Mapping[str, AnyTool]) -> G
     return Grants(tools, tuple(missing))
 
 
+def open_to(agent_id: str, source: Source, provided: Mapping[str, AnyTool]) -> dict[str, AnyTool]:
+    """The provided tools that an agent could be granted at all: those that aren't reserved for another."""
+    own = agent_id if source == "bundled" else ""
+    return {name: tool for name, tool in provided.items() if tool.reserved_for in ("", own)}
+
+
 def grants_for(package: AgentPackage, provided: Mapping[str, AnyTool]) -> dict[str, AnyTool]:
     """The tools of a package. Raises AgentHeldBack where a required grant is provided by nobody."""
-    held = held_back(package.id, package.manifest.allowed_tools, provided)
+    reachable = open_to(package.id, package.source, provided)
+    held = held_back(package.id, package.manifest.allowed_tools, reachable)
     if held is not None:
         raise held
-    return resolve_grants(package.manifest.allowed_tools, provided).tools
+    return resolve_grants(package.manifest.allowed_tools, reachable).tools
 
 
 def held_back(agent_id: str, allowed: Sequence[str], provided: Mapping[str, AnyTool]) -> AgentHeldBack | None:

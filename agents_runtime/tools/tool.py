@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agents_runtime.package import AgentPackage
 from channels.errors import PostroomError
+from channels.message import Button, Conversation
 
 Arguments = TypeVar("Arguments", bound=BaseModel)
 
@@ -22,24 +23,41 @@ class ToolError(PostroomError):
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """What a tool shows the person itself, under the answer and untouched by the model."""
+
+    text: str
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may touch in one run. `run_skill(name, input)` runs a sub-skill and returns its answer."""
+    """What a tool may touch in one run. `run_skill(name, input)` runs a sub-skill and returns its answer.
+
+    `conversation` is where the turn came from; `show` puts something under the answer.
+    """
 
     agent: AgentPackage
     state_dir: Path
     run_skill: Callable[[str, str], Awaitable[str]]
     inbox: Path | None = None
+    conversation: Conversation | None = None
+    show: Callable[[Aside], None] = lambda _aside: None
 
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[Arguments]):
-    """One tool. `side_effect` True means a finished call is journalled and not repeated when a turn is retried."""
+    """One tool. `side_effect` True means a finished call is journalled and not repeated when a turn is retried.
+
+    `reserved_for` names the one bundled agent that may be granted it; to every other it is not there.
+    """
 
     name: str
     description: str
     arguments: type[Arguments]
     call: Callable[[ToolContext, Arguments], Awaitable[str]]
     side_effect: bool = False
+    reserved_for: str = ""
 
 
 AnyTool = Tool[Any]
