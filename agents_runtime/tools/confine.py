@@ -55,6 +55,11 @@ def readable(context: ToolContext, path: str) -> Place:
     )
 
 
+def place_in(root: Path, path: str) -> Place:
+    """A path below a folder that is not an agent's own view. Raises ToolError for one that leads elsewhere."""
+    return Place(path, root, tuple(_parts(path)))
+
+
 def writable(context: ToolContext, path: str) -> Place:
     """A path in `state/` that the agent's `writes` allows. Raises ToolError for anything else."""
     top, *below = _parts(path)

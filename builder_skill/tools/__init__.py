@@ -5,6 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from builder_skill.tools.agent_list import AGENT_LIST
+from builder_skill.tools.agents import (
+    AGENT_CREATE,
+    AGENT_DELETE,
+    AGENT_DIFF,
+    AGENT_READ,
+    AGENT_RESTORE,
+    AGENT_UPDATE_MANIFEST,
+    AGENT_VALIDATE,
+    AGENT_WRITE_FILE,
+)
 from builder_skill.tools.tool import AnyBuilderTool
 
-CATALOGUE: Mapping[str, AnyBuilderTool] = {tool.name: tool for tool in (AGENT_LIST,)}
+CATALOGUE: Mapping[str, AnyBuilderTool] = {
+    tool.name: tool
+    for tool in (
+        AGENT_LIST,
+        AGENT_READ,
+        AGENT_CREATE,
+        AGENT_UPDATE_MANIFEST,
+        AGENT_WRITE_FILE,
+        AGENT_VALIDATE,
+        AGENT_DELETE,
+        AGENT_RESTORE,
+        AGENT_DIFF,
+    )
+}

@@ -1,0 +1,1 @@
+"""Packages of the user's own: laid out, checked, changed and kept."""
