@@ -63,6 +63,11 @@ class Manifest(_Camel):
     state_scope: StateScope = "conversation"
     writes: tuple[StateGlob, ...] | None = None
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether the agent may read files: only then are files fetched for it, and sent for it."""
+        return any(grant.removesuffix("?") == "read" for grant in self.allowed_tools)
+
 
 def is_identifier(text: str) -> bool:
     """Whether text may be an agent id or a skill name: lowercase words joined by single hyphens, at most 64."""

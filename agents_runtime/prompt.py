@@ -16,6 +16,8 @@ from agents_runtime.tokens import estimate_tokens
 TODAY = "{{today}}"
 """The only placeholder; anything else in braces stays as written."""
 
+SENDING = "To send a file from state/ or inbox/, write ![its name](its path) in the answer."
+
 UNTRANSLATED = "Leave names, identifiers, paths, quoted text and words you were told to answer with as they are."
 
 
@@ -57,6 +59,7 @@ def build_prompt(package: AgentPackage, *, manner: str, now: datetime) -> Prompt
         ("identity", identity),
         ("entry skill", skill),
         ("sub-skills", f"Sub-skills, run with execute_skill:\n{catalogue}" if catalogue else ""),
+        ("files", SENDING if manifest.reads_files else ""),
         *_shared(package, manner, now),
     )
 

@@ -100,6 +100,26 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class FileLimits:
+    """Which files may be sent. `sizes` are (beginning of a media type, bytes at most): the first that fits counts.
+
+    The default is what Telegram lets a bot upload. `unavailable` says why no file can be sent at all, or is empty.
+    """
+
+    sizes: tuple[tuple[str, int], ...] = (("", 50_000_000),)
+    unavailable: str = ""
+
+    def complaint(self, media_type: str, size: int) -> str:
+        """Why a file can't be sent, in a few words, or an empty string."""
+        if self.unavailable:
+            return self.unavailable
+        most = next((most for beginning, most in self.sizes if media_type.startswith(beginning)), None)
+        if most is None:
+            return f"{media_type} files are not taken here"
+        return f"it is larger than {most / 1e6:g} MB" if size > most else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What the channel allows: text size in its own measure, rates, and how long to gather items of one group."""
 
@@ -107,6 +127,7 @@ class Limits:
     rates: tuple[Rate, ...] = ()
     gather_seconds: float = 0.0
     hook_body: int = 1_000_000
+    files: FileLimits = FileLimits()
 
 
 @dataclass(frozen=True, slots=True)

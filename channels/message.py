@@ -55,7 +55,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message, or goes out with one. `size` in bytes if known; `path` once fetched."""
+    """A file that came with a message, or goes out with one. `size` in bytes if known.
+
+    `path` is, once fetched, the agent's own path to a received file, and for one that goes out the real file.
+    """
 
     kind: AttachmentKind
     provider_ref: str = ""

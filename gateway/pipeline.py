@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Coroutine, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -20,12 +21,13 @@ from agents_runtime.sessions import carry_over, next_session
 from agents_runtime.state import state_dir
 from agents_runtime.tools.grants import AgentHeldBack
 from channels.errors import ConversationMoved, PostroomError, SendRefused, SendRetry
-from channels.message import InboundMessage, OutboundMessage
+from channels.message import Attachment, InboundMessage, OutboundMessage
 from gateway import metrics
 from gateway.attachments import Attachments
 from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
 from gateway.ledger.protocol import Delivery, Finish, LeaseLost, Ledger, Piece, RunRecord, Session, Turn
+from gateway.outgoing import attach
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.sorting import Owned, Sorted, Stranger, sort_turn
@@ -146,6 +148,7 @@ class Pipeline:
                 inbox=self._attachments.inbox(turn.conversation),
             )
             result = await self._while_typing(opened, owned.messages[0], self._run(request))
+            result, files = await self._with_own_files(opened, request, result)
         except (AgentMissing, AgentInvalid, AgentHeldBack) as error:
             await self._try_again(turn, opened, f"{error.code}: {error}", passing=False, sorted_turn=sorted_turn)
             return
@@ -157,7 +160,7 @@ class Pipeline:
         kept = session if session is not None and verdict == "keep" else None
         end = Finish(
             outcome="answered",
-            pieces=self._pieces(opened, owned.messages[0], result.text, result),
+            pieces=self._pieces(opened, owned.messages[0], result.text, result, files),
             ignored=sorted_turn.ignored,
             left=sorted_turn.left,
             session=Session(
@@ -177,9 +180,24 @@ class Pipeline:
 
     async def _with_files(self, opened: Opened, package: AgentPackage, message: InboundMessage) -> InboundMessage:
         """Fetch what came along, for an agent that can use files; for any other it stays a line of text."""
-        if not message.attachments or not any(_covers_read(grant) for grant in package.manifest.allowed_tools):
+        if not message.attachments or not package.manifest.reads_files:
             return message
         return await self._attachments.fetch(opened.adapter, message)
+
+    async def _with_own_files(
+        self, opened: Opened, request: RunRequest, result: RunResult
+    ) -> tuple[RunResult, tuple[Attachment, ...]]:
+        """The result without the links to files of the agent's own, and those files as they are now."""
+        if not request.agent.manifest.reads_files:
+            return result, ()
+        answer = await attach(
+            result.text,
+            state_dir=request.state_dir,
+            inbox=request.inbox,
+            store=self._attachments,
+            limits=opened.adapter.limits.files,
+        )
+        return replace(result, text=answer.text, notes=(*result.notes, *answer.notes)), answer.files
 
     async def _answer_stranger(self, opened: Opened, stranger: Stranger | None) -> list[Piece]:
         if stranger is None:
@@ -217,7 +235,12 @@ class Pipeline:
                 log.info("message_ended", message=message.id, outcome=outcome, reason=reason or end.error)
 
     def _pieces(
-        self, opened: Opened, message: InboundMessage, text: str, result: RunResult | None = None
+        self,
+        opened: Opened,
+        message: InboundMessage,
+        text: str,
+        result: RunResult | None = None,
+        files: tuple[Attachment, ...] = (),
     ) -> list[Piece]:
         """What to say, rendered: each call is a delivery of its own, so that a crash resends one piece and not all."""
         purpose: Literal["reply", "notice"] = "notice" if result is None else "reply"
@@ -225,6 +248,7 @@ class Pipeline:
             OutboundMessage(
                 conversation=message.conversation,
                 text=text,
+                attachments=files,
                 buttons=() if result is None else result.buttons,
                 reply_to=message.message_ref or None,
                 purpose=purpose,
@@ -342,10 +366,6 @@ class Pipeline:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def _covers_read(grant: str) -> bool:
-    return grant.removesuffix("?") == "read"
 
 
 def _all(turn: Turn, reason: str) -> dict[str, str]:

@@ -76,6 +76,15 @@ def writable(context: ToolContext, path: str) -> Place:
     return Place(path, context.state_dir, tuple(below))
 
 
+def sendable(path: str, *, state_dir: Path, inbox: Path | None) -> Place:
+    """A file in `state/` or `inbox/` that an answer names. Raises ToolError for anything else."""
+    top, *below = _parts(path)
+    root = {"state": state_dir, "inbox": inbox}.get(top)
+    if root is None or not below:
+        raise ToolError(f"'{path}' can't be sent.", fix="Files under state/ and inbox/ can.")
+    return Place(path, root, tuple(below))
+
+
 def tops(context: ToolContext) -> list[str]:
     """The folders that the agent sees."""
     return ["skills", "state", *(["inbox"] if context.inbox is not None else [])]

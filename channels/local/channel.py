@@ -73,12 +73,14 @@ class LocalAdapter:
         ]
 
     def render(self, message: OutboundMessage) -> list[Call]:
-        """Markdown as it is: the terminal shows it."""
+        """Markdown as it is: the terminal shows it. A file is the place where it lies."""
         if message.purpose == "ack":
             return []
         method = "typing" if message.purpose == "typing" else "say"
         buttons: list[JsonValue] = [b.label for b in message.buttons]
-        return [Call(method, {"text": message.text, "buttons": buttons}, chat_id=message.conversation.chat_id)]
+        files = [f"[{a.name}: {a.path}]" for a in message.attachments]
+        text = "\n".join(part for part in (message.text, *files) if part)
+        return [Call(method, {"text": text, "buttons": buttons}, chat_id=message.conversation.chat_id)]
 
     async def send(self, call: Call) -> Receipt:
         """Hand it to the terminal."""

@@ -122,3 +122,11 @@ def test_only_the_end_changes_with_the_channel_and_the_day() -> None:
     assert one.parts[:-2] == other_channel.parts[:-2]
     assert one.parts[:-1] == other_day.parts[:-1]
     assert one.parts[-1] != other_day.parts[-1]
+
+
+def test_an_agent_that_may_read_is_told_how_to_send_a_file() -> None:
+    may = build_prompt(package(allowed_tools=("read?",)), manner="", now=NOON)
+    may_not = build_prompt(package(allowed_tools=("write_file",)), manner="", now=NOON)
+
+    assert "write ![its name](its path)" in may.text
+    assert "files" not in [part.name for part in may_not.parts]
