@@ -132,7 +132,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of a connection check. `code` is stable; `fix` says what to do when `ok` is False."""
+    """One line of a connection check. `code` is stable; `fix` says what to do.
+
+    With `ok` and a `fix` it is a note: something goes without, and needn't.
+    """
 
     code: str
     ok: bool
@@ -142,11 +145,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionReport:
-    """What works and what doesn't on a connection, from evidence. `account` is the bot's own name at the provider."""
+    """What works and what doesn't on a connection, from evidence. `account` is the bot's own name at the provider.
+
+    `waiting` is how many events the provider holds for us. `privacy_mode` is whether it keeps ordinary group messages
+    from the bot, None where there is no such thing.
+    """
 
     ok: bool
     account: str = ""
     findings: tuple[Finding, ...] = ()
+    waiting: int = 0
+    privacy_mode: bool | None = None
 
 
 class Adapter(Protocol):
@@ -254,7 +263,8 @@ class Channel:
     `manner` goes into the prompt: how to write for this channel, in one or two short sentences.
     `open` yields the adapter and closes its clients at the end; it makes no network call.
     `setup` says what to click at the provider and what to paste where. `complain` says what is wrong with settings and
-    the names of the secrets given when they don't go together, or an empty string.
+    the names of the secrets given when they don't go together, or an empty string. `by_webhook` says of the same two
+    whether the provider has to reach us.
     """
 
     name: str
@@ -265,3 +275,4 @@ class Channel:
     open: Callable[[OpenConnection], AbstractAsyncContextManager[Adapter]]
     setup: str = ""
     complain: Callable[[ConnectionSettings, frozenset[str]], str] = lambda _settings, _secrets: ""
+    by_webhook: Callable[[ConnectionSettings, frozenset[str]], bool] = lambda _settings, _secrets: False

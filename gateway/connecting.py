@@ -10,6 +10,7 @@ from pydantic import JsonValue, ValidationError
 from agents_runtime.manifest import is_identifier
 from channels.adapter import Channel
 from channels.errors import PostroomError
+from channels.registry import UnknownChannel, load
 from routes.connection import Connection
 
 
@@ -72,3 +73,13 @@ def make_connection(
         owners=tuple(owners),
         hook_secret=before.hook_secret if before else random.token_urlsafe(24),
     )
+
+
+def is_by_webhook(connection: Connection) -> bool:
+    """Whether the provider has to reach this gateway for messages to come in. False where that can't be told."""
+    try:
+        channel = load(connection.channel)
+        settings = channel.settings.model_validate(connection.settings)
+    except (UnknownChannel, ValidationError):
+        return False
+    return channel.by_webhook(settings, frozenset(connection.secret_names))

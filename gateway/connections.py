@@ -65,10 +65,19 @@ class LedgerFacts:
 async def open_connection(
     connection: Connection, ledger: Ledger, vault: Vault, settings: Settings, channels: ChannelOf = load
 ) -> Opened:
-    """Open a connection's adapter with its settings and unsealed secrets. No network call is made."""
+    """Open a connection's adapter with its settings and unsealed secrets. No network call is made.
+
+    Raises ConnectionBroken where they are not what the channel needs, VaultSealBroken where they can't be unsealed.
+    """
     channel = channels(connection.channel)
     sealed = await ledger.secrets(connection.id)
     secrets = vault.open_all(sealed)
+    missing = next((s for s in channel.secrets if s.required and s.name not in secrets), None)
+    if missing is not None:
+        raise ConnectionBroken(
+            f"The vault has no {missing.label} for connection '{connection.id}'.",
+            fix=f"Add it again with `postroom connection add {connection.channel} --id {connection.id} …`.",
+        )
     for secret in (*secrets.values(), connection.hook_secret):
         logs.hide(secret)
     try:
@@ -186,5 +195,5 @@ class Connections:
 
 
 def _wiring(row: Connection) -> Connection:
-    """What an open adapter depends on: the row without its status and owners."""
-    return replace(row, status="unverified", status_detail="", owners=(), label="")
+    """What an open adapter depends on: the row without its owners and what was found out about it."""
+    return replace(row, status="unverified", status_detail="", owners=(), label="", privacy_mode=None)

@@ -8,6 +8,7 @@ from agents_runtime.registry import Registry
 from agents_runtime.tools import BUILT_IN
 from agents_runtime.tools.grants import resolve_grants
 from channels.errors import PostroomError
+from gateway.connecting import is_by_webhook
 from gateway.ledger.protocol import Deployment, Ledger
 from gateway.settings import Settings
 from routes.connection import Connection
@@ -15,8 +16,6 @@ from routes.deploy import decide_deploy, decide_disable, decide_enable
 from routes.preflight import AgentFacts, ConnectionFacts, Facts, Preflight, Proposal, preflight
 from routes.rollback import decide_rollback
 from routes.route import Route
-
-BY_WEBHOOK = {"webhook", "http"}
 
 
 class Deployer:
@@ -86,8 +85,11 @@ class Deployer:
         return self.facts(agent_id, connections, routes)
 
     def _about(self, connection: Connection) -> ConnectionFacts:
-        by_webhook = connection.channel in {"whatsapp", "sms"} or connection.settings.get("mode") in BY_WEBHOOK
-        return ConnectionFacts(public_url=bool(self._settings.public_url), needs_public_url=by_webhook)
+        return ConnectionFacts(
+            public_url=bool(self._settings.public_url),
+            needs_public_url=is_by_webhook(connection),
+            privacy_mode=connection.privacy_mode,
+        )
 
     def _agents(self, wanted: str) -> Mapping[str, AgentFacts]:
         """Every agent by its manifest, and the wanted one as it would really be loaded."""

@@ -10,6 +10,7 @@ from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
 from channels.adapter import Finding
 from channels.errors import PostroomError
+from gateway.connecting import is_by_webhook
 from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
 from gateway.vault import load_vault
@@ -79,7 +80,7 @@ async def _connections(settings: Settings, ledger: Ledger) -> list[Finding]:
         ok = row.status != "needs_attention"
         text = f"Connection '{row.id}' ({row.channel}) is {row.status.replace('_', ' ')}. {row.status_detail}".strip()
         findings.append(Finding("connection", ok, text, "" if ok else f"postroom connection check {row.id}"))
-        if row.settings.get("mode") in {"webhook", "http"} and not settings.public_url:
+        if is_by_webhook(row) and not settings.public_url:
             text = f"Connection '{row.id}' takes webhooks, and nobody can reach this gateway."
             findings.append(Finding("no_public_url", False, text, "Set POSTROOM_PUBLIC_URL."))
     return findings

@@ -15,7 +15,8 @@ class Connection:
     """One account on a channel.
 
     `secret_names` says which secrets the vault holds for it, never their values. `owners` are sender ids on this
-    channel that count as the owner. `hook_secret` is the random part of the webhook path.
+    channel that count as the owner. `hook_secret` is the random part of the webhook path. `privacy_mode` is what the
+    last check found: whether the provider keeps ordinary group messages from the bot, None where it isn't known.
     """
 
     id: str
@@ -28,3 +29,4 @@ class Connection:
     hook_secret: str = ""
     status: ConnectionStatus = "unverified"
     status_detail: str = ""
+    privacy_mode: bool | None = None

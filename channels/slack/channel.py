@@ -8,7 +8,7 @@ from typing import cast
 
 from channels.adapter import Adapter, Channel, OpenConnection, Secret
 from channels.errors import ConnectionBroken
-from channels.slack.settings import SlackSettings, complain
+from channels.slack.settings import SlackSettings, complain, transport
 
 
 @asynccontextmanager
@@ -43,4 +43,5 @@ CHANNEL = Channel(
         " slash command. A workspace needs an app of its own: Slack gives each event of an app to one place only."
     ),
     complain=complain,
+    by_webhook=lambda settings, secrets: transport(cast(SlackSettings, settings), secrets) == "http",
 )

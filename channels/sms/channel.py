@@ -77,4 +77,5 @@ CHANNEL = Channel(
     open=_open,
     setup="In Twilio's console, set the number's messaging webhook (POST) to the hook URL.",
     complain=complain,
+    by_webhook=lambda _settings, _secrets: True,
 )

@@ -29,4 +29,5 @@ CHANNEL = Channel(
     manner="You are writing on Telegram: short paragraphs, light Markdown, no headings.",
     open=_open,
     setup="Nothing to paste: polling needs no address, and in webhook mode `postroom up` sets the webhook itself.",
+    by_webhook=lambda settings, _secrets: isinstance(settings, TelegramSettings) and settings.mode == "webhook",
 )

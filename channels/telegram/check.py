@@ -34,7 +34,14 @@ async def check(
     else:
         findings.append(_no_webhook(hook))
     findings += [_groups(me), _privacy(me)]
-    return ConnectionReport(all(f.ok for f in findings), name, tuple(findings)), account
+    report = ConnectionReport(
+        all(f.ok for f in findings),
+        name,
+        tuple(findings),
+        waiting=int(hook.get("pending_update_count") or 0),
+        privacy_mode=me.get("can_read_all_group_messages") is not True,
+    )
+    return report, account
 
 
 def _no_webhook(hook: Mapping[str, Any]) -> Finding:
@@ -62,20 +69,22 @@ def _last_error(hook: Mapping[str, Any]) -> list[Finding]:
 
 
 def _groups(me: Mapping[str, Any]) -> Finding:
-    text = "The bot can be added to groups."
-    if me.get("can_join_groups") is not True:
-        text = "The bot can't be added to groups. To allow it: /setjoingroups at @BotFather."
-    return Finding("join_groups", True, text)
+    if me.get("can_join_groups") is True:
+        return Finding("join_groups", True, "The bot can be added to groups.")
+    return Finding(
+        "join_groups", True, "The bot can't be added to groups.", "To allow it: /setjoingroups at @BotFather."
+    )
 
 
 def _privacy(me: Mapping[str, Any]) -> Finding:
-    text = "Privacy mode is off: the bot sees every group message."
-    if me.get("can_read_all_group_messages") is not True:
-        text = (
-            "Privacy mode is on: in groups the bot sees commands and replies to it, and a plain mention may not"
-            " reach it. Turn it off with /setprivacy at @BotFather, then add the bot to the group again."
-        )
-    return Finding("privacy_mode", True, text)
+    if me.get("can_read_all_group_messages") is True:
+        return Finding("privacy_mode", True, "Privacy mode is off: the bot sees every group message.")
+    return Finding(
+        "privacy_mode",
+        True,
+        "Privacy mode is on: in groups the bot sees commands and replies to it, and a plain mention may not reach it.",
+        "Turn it off with /setprivacy at @BotFather, then add the bot to the group again.",
+    )
 
 
 def _waiting(hook: Mapping[str, Any]) -> str:

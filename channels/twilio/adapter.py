@@ -12,7 +12,6 @@ from channels.adapter import (
     Call,
     ConnectionReport,
     ConnectionSettings,
-    Finding,
     HookRequest,
     Intake,
     OpenConnection,
@@ -20,9 +19,10 @@ from channels.adapter import (
     Secret,
     Verified,
 )
-from channels.errors import ConnectionBroken, SendError, SendRefused
+from channels.errors import ConnectionBroken
 from channels.fetch import Source, fetch, place_of
 from channels.message import Attachment
+from channels.twilio.check import Line, check
 from channels.twilio.client import PUBLIC_API, TwilioClient
 from channels.twilio.signature import verify
 
@@ -53,7 +53,9 @@ def complain(settings: ConnectionSettings, _secrets: frozenset[str]) -> str:
 
 
 class TwilioLine:
-    """The half of an adapter that doesn't depend on WhatsApp or SMS."""
+    """The half of an adapter that doesn't depend on WhatsApp or SMS. `template` is None where there are none."""
+
+    template: str | None = None
 
     def __init__(self, connection: OpenConnection, settings: TwilioSettings) -> None:
         self._connection = connection
@@ -91,17 +93,11 @@ class TwilioLine:
         return fetch(source, max_bytes)
 
     async def check(self) -> ConnectionReport:
-        """Read the account, and say where Twilio has to be pointed."""
-        findings = [self._hook_finding()]
-        account = ""
-        try:
-            account, status = await self._client.fetch_account()
-            findings.append(Finding("token", status == "active", f"The account is {status}."))
-        except SendError as error:
-            refused = isinstance(error, SendRefused)
-            fix = "Check the account SID and the auth token." if refused else "Try again in a moment."
-            findings.append(Finding("token" if refused else "unreachable", False, error.message, fix))
-        return ConnectionReport(all(f.ok for f in findings), account, tuple(findings))
+        """Ask Twilio: is the account active, does it deliver here, and does WhatsApp know the template?"""
+        line = Line(
+            self._settings.from_address, self._settings.messaging_service, self._connection.hook_url, self.template
+        )
+        return await check(self._client, line)
 
     async def _create(self, call: Call, extra: Mapping[str, JsonValue] | None = None, note: str = "") -> Receipt:
         params = {**call.params, **(extra or {})}
@@ -110,11 +106,6 @@ class TwilioLine:
         if self._connection.hook_url:
             params["status_callback"] = self._connection.hook_url
         return Receipt(await self._client.create_message(params), note, state="queued")
-
-    def _hook_finding(self) -> Finding:
-        if self._connection.hook_url:
-            return Finding("webhook", True, "Twilio has to call the webhook of `postroom connection show`.")
-        return Finding("webhook", False, "Twilio has no address to deliver to.", "Set POSTROOM_PUBLIC_URL.")
 
 
 @asynccontextmanager

@@ -37,7 +37,7 @@ class WhatsAppAdapter(TwilioLine):
 
     def __init__(self, connection: OpenConnection, settings: WhatsAppSettings) -> None:
         super().__init__(connection, settings)
-        self._template = settings.template
+        self.template = settings.template
         self._from = PREFIX + bare(settings.from_address) if settings.from_address else ""
 
     def normalise(self, payload: Mapping[str, JsonValue], received_at: datetime) -> list[InboundMessage]:
@@ -67,14 +67,14 @@ class WhatsAppAdapter(TwilioLine):
         """Send inside the window; after it, the template, or say why not. Raises SendRetry or SendRefused."""
         last = await self._connection.facts.last_inbound(call.chat_id)
         if last is not None and time.time() - last > WINDOW:
-            if not self._template:
+            if not self.template:
                 raise SendRefused(
                     "WhatsApp allows free text only within 24 hours of the person's last message.",
                     reason="63016",
                     fix="Give the connection a --template, or retry when they have written again.",
                 )
             params = {k: v for k, v in call.params.items() if k != "body"}
-            call = Call(call.method, {**params, "content_sid": self._template}, chat_id=call.chat_id)
+            call = Call(call.method, {**params, "content_sid": self.template}, chat_id=call.chat_id)
             return await self._create(call, note="The 24-hour window is closed: the template was sent instead.")
         return await self._create(call)
 
@@ -95,4 +95,5 @@ CHANNEL = Channel(
     open=_open,
     setup="In Twilio's console, set the WhatsApp sender's webhook (POST) to the hook URL.",
     complain=complain,
+    by_webhook=lambda _settings, _secrets: True,
 )

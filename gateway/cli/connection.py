@@ -128,7 +128,8 @@ def _print_report(report: dict[str, JsonValue]) -> None:
     findings = report["findings"]
     for finding in findings if isinstance(findings, list) else []:
         if isinstance(finding, dict):
-            sign = "[green]✓[/]" if finding["ok"] else "[red]✗[/]"
+            note = "[yellow]![/]" if finding["fix"] else "[green]✓[/]"
+            sign = note if finding["ok"] else "[red]✗[/]"
             fix = f" → {finding['fix']}" if finding["fix"] else ""
             out.print(f"  {sign} {finding['message']}{fix}")
 

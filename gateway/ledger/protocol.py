@@ -334,6 +334,10 @@ class Ledger(Protocol):
         """When the last message arrived on a connection (from one sender), or None."""
         ...
 
+    async def arrivals(self, connection_id: str, limit: int = 100) -> list[float]:
+        """When the last messages arrived on a connection, newest first: the rhythm that silence is judged by."""
+        ...
+
     async def set_opted_out(self, connection_id: str, person: str, out: bool) -> None:
         """Remember that a person wants no more messages on a connection, or that they came back."""
         ...

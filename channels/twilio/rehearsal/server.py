@@ -7,7 +7,7 @@ import base64
 import hashlib
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -16,10 +16,12 @@ from aiohttp import web
 from multidict import MultiDict
 
 from channels.rehearsal.server import Rehearsal, Rehearsed, Unsayable, dropped
+from channels.twilio.rehearsal.lookups import Desk
 from channels.twilio.rehearsal.rules import HELP, MEDIA_MAX, START, STOP, Refused, check
 
 Json = dict[str, Any]
 Line = Literal["sms", "whatsapp"]
+Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 ACCOUNT = "AC" + "0" * 31 + "1"
 TOKEN = "r" * 32  # not a secret: it opens nothing but this server
@@ -54,6 +56,7 @@ class TwilioRehearsal(Rehearsal):
         self.hook_url = hook_url
         self.sender = f"whatsapp:{NUMBER}" if line == "whatsapp" else NUMBER
         self.opted_out: set[str] = set()
+        self.desk = Desk(ACCOUNT, NUMBER, SERVICE, lambda: self.hook_url)
         self.last_inbound: dict[str, float] = {}
         self._media: dict[str, tuple[str, bytes]] = {}
         self._retries = retry_connections
@@ -64,6 +67,12 @@ class TwilioRehearsal(Rehearsal):
         router.add_post("/2010-04-01/Accounts/{account}/Messages.json", self._create)
         router.add_get("/2010-04-01/Accounts/{account}.json", self._account)
         router.add_get("/2010-04-01/Accounts/{account}/Messages/{message}/Media/{media}", self._media_redirect)
+        account = "/2010-04-01/Accounts/{account}"
+        router.add_get(f"{account}/IncomingPhoneNumbers.json", self._asked(lambda q, _sid: self.desk.numbers(q)))
+        router.add_get(f"{account}/Applications/{{sid}}.json", self._asked(lambda _q, sid: self.desk.applications(sid)))
+        router.add_get("/v1/Services/{sid}", self._asked(lambda _q, sid: self.desk.services(sid)))
+        router.add_get("/v2/Channels/Senders", self._asked(lambda q, _sid: self.desk.senders(q)))
+        router.add_get("/v1/Content/{sid}/ApprovalRequests", self._asked(lambda _q, sid: self.desk.approvals(sid)))
         router.add_get("/storage/{media}", self._media_content)
 
     # -- the REST API
@@ -108,6 +117,20 @@ class TwilioRehearsal(Rehearsal):
             {}, {"sid": ACCOUNT, "friendly_name": "Rehearsal", "status": "active", "type": "Full"}, "account"
         )
 
+    def _asked(self, look: Callable[[Mapping[str, str], str], Json]) -> Handler:
+        """A resource that tells what the account is set to."""
+
+        async def answer(request: web.Request) -> web.Response:
+            name = request.path.rpartition("/")[2]
+            try:
+                self._authorise(request)
+                found: Refused | Json = look(request.query, request.match_info.get("sid", ""))
+            except Refused as refused:
+                found = refused
+            return self._answer(dict(request.query), found, name)
+
+        return answer
+
     async def _media_redirect(self, request: web.Request) -> web.StreamResponse:
         """Media needs the account's credentials, and lives elsewhere."""
         try:
@@ -126,7 +149,7 @@ class TwilioRehearsal(Rehearsal):
         wanted = "Basic " + base64.b64encode(f"{ACCOUNT}:{TOKEN}".encode()).decode()
         if request.headers.get("Authorization") != wanted:
             raise Refused(401, 20003, "Authenticate")
-        if request.match_info["account"] != ACCOUNT:
+        if request.match_info.get("account", ACCOUNT) != ACCOUNT:
             raise Refused(404, 20404, "The requested resource was not found")
 
     def _answer(self, fields: Json, what: Refused | Json, method: str = "messages") -> web.Response:

@@ -236,6 +236,10 @@ class SqliteLedger:
         """See Ledger."""
         return await self._reader.run(lambda db: inbox.last_inbound(db, connection_id, sender_id))
 
+    async def arrivals(self, connection_id: str, limit: int = 100) -> list[float]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: listings.arrivals(db, connection_id, limit))
+
     async def set_opted_out(self, connection_id: str, person: str, out: bool) -> None:
         """See Ledger."""
         await self._writer.run(lambda db: inbox.set_opted_out(db, connection_id, person, out, self._now()))

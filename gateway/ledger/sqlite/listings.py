@@ -34,6 +34,11 @@ SELECT {CONVERSATION}, {DELIVERY} FROM conversations c JOIN deliveries d ON d.co
 WHERE c.key = ? ORDER BY d.seq DESC LIMIT ?
 """  # noqa: S608 - column names
 
+_ARRIVALS = """
+SELECT m.accepted_at FROM messages m JOIN conversations c ON c.id = m.conversation
+WHERE c.connection_id = ? ORDER BY m.seq DESC LIMIT ?
+"""
+
 _DEPTHS = """
 SELECT
     (SELECT count(*) FROM messages WHERE state = 'waiting')
@@ -76,6 +81,11 @@ def message(db: sqlite3.Connection, message_id: str) -> StoredMessage:
             f"There is no message '{message_id}'.", fix="`postroom conversation show` lists a conversation's ids."
         )
     return read_stored(row[3:], read_conversation(row))
+
+
+def arrivals(db: sqlite3.Connection, connection_id: str, limit: int) -> list[float]:
+    """When the last messages of a connection were accepted, newest first."""
+    return [at for (at,) in db.execute(_ARRIVALS, (connection_id, limit))]
 
 
 def deliveries(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[Delivery]:

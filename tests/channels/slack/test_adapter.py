@@ -282,21 +282,30 @@ async def test_a_check_without_an_address_or_an_answer_leaves_it_open(server):
         assert [(f.code, f.ok) for f in report.findings] == [("unreachable", False)]
 
 
-@pytest.mark.parametrize(
-    ("scopes", "ok", "words"),
-    [
-        ("chat:write,app_mentions:read", True, "direct messages (im:history)"),
-        ("im:history", False, "chat:write"),
-        ("chat:write,files:read", False, "hears nothing"),
-        ("", True, "did not tell"),
-    ],
-)
-async def test_a_check_says_what_the_app_cannot_see(scopes, ok, words):
+async def scopes_found(scopes: str) -> list[tuple[bool, str]]:
     async with far_end() as far, opened(f"{far.url}/api/") as adapter:
         far.answer("auth.test", Page(200, json.dumps(AUTH), "application/json", {"x-oauth-scopes": scopes}))
         report = await adapter.check()
-    (finding,) = [f for f in report.findings if f.code == "scopes"]
-    assert (finding.ok, words in finding.message) == (ok, True)
+    return [(f.ok, f.message) for f in report.findings if f.code in ("scopes", "scope_missing")]
+
+
+async def test_a_check_names_each_scope_that_is_missing_and_what_does_not_work_without_it():
+    has, *lacks = await scopes_found("chat:write, app_mentions:read,files:read,unknown")
+    assert has == (True, "Scopes: chat:write, app_mentions:read, files:read.")
+    assert all(ok for ok, _ in lacks), "an app may do without"
+    assert (True, "Without im:history the app doesn't hear direct messages.") in lacks
+    named = [message.split()[1] for _, message in lacks]
+    assert named == [
+        *("im:history", "channels:history", "groups:history", "mpim:history", "commands"),
+        *("reactions:read", "channels:read", "groups:read", "files:write"),
+    ]
+
+
+async def test_an_app_that_can_neither_write_nor_hear_is_of_no_use():
+    assert (False, "Without chat:write the app can't say anything.") in await scopes_found("im:history")
+    deaf = [message for ok, message in await scopes_found("chat:write,files:read") if not ok]
+    assert len(deaf) == 6
+    assert await scopes_found("") == [(True, "Slack did not tell the token's scopes.")]
 
 
 async def test_a_users_token_is_not_a_bots():

@@ -263,20 +263,23 @@ async def test_a_check_of_polling_finds_the_bot_and_what_it_sees(server, adapter
     assert (report.ok, report.account) == (True, "@rehearsal_bot")
     assert await codes(adapter) == {"token": True, "webhook": True, **SEEN}
     assert "every group message" in report.findings[-1].message
+    assert (report.privacy_mode, report.waiting) == (False, 0)
+    await said(server)
+    assert (await adapter.check()).waiting == 1
 
 
 async def test_privacy_mode_is_told():
     async with TelegramRehearsal(sees_all=False) as server, opened(server) as adapter:
         report = await adapter.check()
-    assert report.ok
-    assert "/setprivacy at @BotFather" in report.findings[-1].message
+    assert (report.ok, report.privacy_mode) == (True, True)
+    assert "/setprivacy at @BotFather" in report.findings[-1].fix
 
 
 async def test_a_bot_kept_out_of_groups_is_told(server, adapter):
     server.world.me["can_join_groups"] = False
     report = await adapter.check()
     assert report.ok
-    assert "/setjoingroups at @BotFather" in report.findings[-2].message
+    assert "/setjoingroups at @BotFather" in report.findings[-2].fix
 
 
 async def test_a_check_of_what_does_not_answer_blames_no_token(server):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from channels.adapter import Call, OpenConnection
-from channels.errors import ConnectionBroken, SendRefused, SendRetry
+from channels.errors import SendRefused, SendRetry
 from channels.fetch import FetchFailed
 from channels.message import Attachment, Button, Conversation, OutboundMessage
 from channels.registry import load
@@ -157,18 +157,6 @@ async def test_wrong_credentials_break_the_connection(server):
         report = await adapter.check()
     assert not report.ok
     assert "wrong" in next(f for f in report.findings if f.code == "token").message
-
-
-async def test_a_check_names_the_account_and_the_missing_address(server):
-    async with opened(server) as adapter:
-        report = await adapter.check()
-        assert report.ok
-        assert report.account == "Rehearsal"
-    async with opened(server, hook_url="") as adapter:
-        report = await adapter.check()
-        assert [f.code for f in report.findings if not f.ok] == ["webhook"]
-        with pytest.raises(ConnectionBroken, match="POSTROOM_PUBLIC_URL"):
-            await adapter.receive(None)
 
 
 async def test_whatsapp_free_text_after_a_day_is_refused_before_the_call(whatsapp):

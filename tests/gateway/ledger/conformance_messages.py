@@ -84,6 +84,16 @@ class Messages:
         assert await ledger.last_inbound("shop", "carol") is None
         assert await ledger.last_inbound("team") is None
 
+    async def test_the_rhythm_in_which_messages_arrived(self, ledger: Ledger, store: Store) -> None:
+        for n, conversation in enumerate((CHAT, OTHER, CHAT)):
+            await ledger.accept([message(n, conversation)])
+            store.clock.advance(5)
+        await ledger.accept([message(2, CHAT), message(3, Conversation("team", "c1"))])
+        assert await ledger.arrivals("shop") == [START + 10, START + 5, START]
+        assert await ledger.arrivals("shop", limit=2) == [START + 10, START + 5]
+        assert await ledger.arrivals("team") == [START + 15]
+        assert await ledger.arrivals("nobody") == []
+
     async def test_a_listing_names_whom_one_talks_with(self, ledger: Ledger, store: Store) -> None:
         group = Conversation("shop", "g1", "topic")
         await ledger.accept([message(1, sender="ann"), message(2, sender="ann")])
