@@ -30,13 +30,17 @@ class SubSkills(_Camel):
 
 
 class Expectation(_Camel):
-    """What an answer must be like. Every field that is given must hold."""
+    """What an answer must be like. Every field that is given must hold.
+
+    `judge` is a criterion in words, put to a model; where none is configured it is told as not judged.
+    """
 
     contains: tuple[str, ...] = ()
     matches: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
     tool_called: str | None = None
     state_file_changed: str | None = None
     max_steps: int | None = Field(default=None, gt=0)
+    judge: str | None = Field(default=None, min_length=1)
 
 
 class Case(_Camel):

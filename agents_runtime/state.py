@@ -49,6 +49,11 @@ def state_dir(package: AgentPackage, conversation: Conversation, sender_id: str,
     return folder
 
 
+def scratch_state(package: AgentPackage, folder: Path) -> None:
+    """Make a folder what a new conversation's state begins with; nothing of the package changes."""
+    _make(folder, package.directory / "state", package.manifest.state_files)
+
+
 def slug(*key: str | None) -> str:
     """A folder name for any key, on any file system: readable as far as it goes, and told apart by a digest."""
     plain = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(part or "" for part in key)).strip("-")[:40].strip("-") or "x"

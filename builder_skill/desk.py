@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from agents_runtime.registry import Registry
+from agents_runtime.run import Run
 from agents_runtime.tools.tool import AnyTool
 from routes.connection import Connection
 from routes.preflight import Preflight, Proposal
@@ -62,13 +64,17 @@ class Deploys(Protocol):
         """Undo the last change of routes. Raises RollbackRefused."""
         ...
 
+    async def what_rolls_back(self) -> tuple[Route, ...]:
+        """The routes that a rollback would bring back, as they were. Raises RollbackRefused."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:
     """One caller's desk. Tools write packages under `agents_dir` and nowhere else.
 
     `kept_dir` is for what must outlive a change: the trash, and each package as it was last deployed. `provided` are
-    the tools that agents can be granted.
+    the tools that agents can be granted, and `running` opens the runner that answers for them.
     """
 
     registry: Registry
@@ -76,3 +82,4 @@ class Desk:
     kept_dir: Path
     provided: Mapping[str, AnyTool]
     deploys: Deploys
+    running: Callable[[], AbstractAsyncContextManager[Run]]

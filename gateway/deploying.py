@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agents_runtime.registry import Registry
 from agents_runtime.tools import BUILT_IN
-from agents_runtime.tools.grants import resolve_grants
+from agents_runtime.tools.grants import open_to, resolve_grants
 from channels.errors import PostroomError
 from gateway.connecting import is_by_webhook
 from gateway.ledger.protocol import Deployment, Ledger
@@ -14,7 +14,7 @@ from gateway.settings import Settings
 from routes.connection import Connection
 from routes.deploy import decide_deploy, decide_disable, decide_enable
 from routes.preflight import AgentFacts, ConnectionFacts, Facts, Preflight, Proposal, preflight
-from routes.rollback import decide_rollback
+from routes.rollback import decide_rollback, to_undo
 from routes.route import Route
 
 
@@ -71,6 +71,10 @@ class Deployer:
         """Undo the last change of routes. Raises RollbackRefused."""
         return await self._ledger.change_routes(decide_rollback(await self._ledger.deployments(100), self._by))
 
+    async def what_rolls_back(self) -> tuple[Route, ...]:
+        """The routes that a rollback would bring back, as they were. Raises RollbackRefused."""
+        return to_undo(await self._ledger.deployments(100)).before
+
     def facts(self, agent_id: str, connections: list[Connection], routes: list[Route]) -> Facts:
         """What a preflight for an agent reads, over these connections and routes."""
         return Facts(
@@ -103,5 +107,6 @@ class Deployer:
             package = self._registry.get(agent_id)
         except PostroomError as error:
             return AgentFacts(agent_id, "disabled", problem=str(error))
-        grants = resolve_grants(package.manifest.allowed_tools, BUILT_IN)
+        reachable = open_to(package.id, package.source, BUILT_IN)
+        grants = resolve_grants(package.manifest.allowed_tools, reachable)
         return AgentFacts(agent_id, package.manifest.status, package.revision, missing_tools=grants.missing)

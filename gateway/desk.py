@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
+from agents_runtime.run import Run
+from agents_runtime.runner import Runner
 from agents_runtime.tools import BUILT_IN
 from builder_skill.desk import Desk
 from gateway.deploying import Deployer
@@ -18,4 +26,15 @@ def lay_desk(settings: Settings, ledger: Ledger, registry: Registry, by: str) ->
         kept_dir=settings.home / "kept",
         provided=BUILT_IN,
         deploys=Deployer(ledger, registry, settings, by),
+        running=partial(open_runner, settings),
     )
+
+
+@asynccontextmanager
+async def open_runner(settings: Settings) -> AsyncIterator[Run]:
+    """A runner on the configured models, for as long as the context lasts."""
+    models = ModelCatalogue(settings.models, os.environ)
+    try:
+        yield Runner(models, BUILT_IN).run
+    finally:
+        await models.close()

@@ -46,7 +46,7 @@ def decide_rollback(history: Sequence[Deployed], by: str = "owner") -> Decide:
     Done again, it goes back one more. `history` is newest first. Raises RollbackRefused where nothing is left to undo;
     the decision raises it where a route changed again since, or where what comes back would now conflict.
     """
-    last = _to_undo(history)
+    last = to_undo(history)
     before, after = {r.id: r for r in last.before}, {r.id: r for r in last.after}
 
     def decide(connections: list[Connection], routes: list[Route]) -> RouteChange:
@@ -69,7 +69,7 @@ def decide_rollback(history: Sequence[Deployed], by: str = "owner") -> Decide:
     return decide
 
 
-def _to_undo(history: Sequence[Deployed]) -> Deployed:
+def to_undo(history: Sequence[Deployed]) -> Deployed:
     """The newest change that a later rollback hasn't undone; one that changed nothing is passed over."""
     rollbacks: list[Deployed] = []
     for change in history:

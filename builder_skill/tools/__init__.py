@@ -15,6 +15,16 @@ from builder_skill.tools.agents import (
     AGENT_VALIDATE,
     AGENT_WRITE_FILE,
 )
+from builder_skill.tools.routes import (
+    AGENT_DEPLOY_CHANNEL,
+    AGENT_REHEARSE,
+    CHANNEL_CONNECTION_LIST,
+    CHANNEL_EXPLAIN,
+    CHANNEL_ROUTE_DISABLE,
+    CHANNEL_ROUTE_LIST,
+    CHANNEL_ROUTE_PREFLIGHT,
+    CHANNEL_ROUTE_ROLLBACK,
+)
 from builder_skill.tools.tool import AnyBuilderTool
 
 CATALOGUE: Mapping[str, AnyBuilderTool] = {
@@ -29,5 +39,13 @@ CATALOGUE: Mapping[str, AnyBuilderTool] = {
         AGENT_DELETE,
         AGENT_RESTORE,
         AGENT_DIFF,
+        AGENT_REHEARSE,
+        CHANNEL_CONNECTION_LIST,
+        CHANNEL_ROUTE_LIST,
+        CHANNEL_ROUTE_PREFLIGHT,
+        AGENT_DEPLOY_CHANNEL,
+        CHANNEL_ROUTE_DISABLE,
+        CHANNEL_ROUTE_ROLLBACK,
+        CHANNEL_EXPLAIN,
     )
 }

@@ -136,7 +136,7 @@ def to_trash(desk: Desk, agent_id: str) -> str:
     """Move a package to the trash; its name there."""
     trash = _trash(desk)
     trash.mkdir(parents=True, exist_ok=True)
-    name = f"{agent_id}.{datetime.now(UTC):%Y%m%dT%H%M%S}.{secrets.token_hex(3)}"
+    name = f"{agent_id}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}.{secrets.token_hex(3)}"
     (desk.agents_dir / agent_id).rename(trash / name)
     return name
 

@@ -16,6 +16,7 @@ from gateway.cli import (
     demo,
     doctor,
     explain,
+    package,
     rehearse,
     route,
     run,
@@ -44,6 +45,7 @@ app.command()(declared.apply)
 app.command()(declared.export)
 app.add_typer(connection.app, name="connection")
 app.add_typer(agent.app, name="agent")
+app.add_typer(package.bench, name="bench")
 app.add_typer(route.app, name="route")
 app.add_typer(conversation.conversations, name="conversation")
 app.add_typer(conversation.dead_letters, name="dead-letter")

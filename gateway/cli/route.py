@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pydantic import JsonValue
+from rich.markup import escape
 
-from gateway.cli.output import err, listing, out, print_json
-from gateway.cli.support import Json, Project, with_ledger
+from channels.errors import PostroomError
+from gateway.cli.output import Row, err, listing, out, print_json
+from gateway.cli.support import Json, Project, use, with_ledger
 from gateway.ledger.protocol import Deployment, Ledger
 from gateway.settings import Settings
 from routes.deploy import DeployRefused
-from routes.preflight import Preflight, Proposal
-from routes.route import Access, AccessPolicy, describe_route
-from routes.scope import Scope, ScopeKind
+from routes.route import AccessPolicy, describe_route
+from routes.scope import ScopeKind
 
 if TYPE_CHECKING:
     from gateway.deploying import Deployer
@@ -26,7 +28,6 @@ app = typer.Typer(help="Which agent answers which messages.", no_args_is_help=Tr
 ConnectionId = Annotated[str, typer.Option("--connection", metavar="ID", help="The connection.")]
 AgentId = Annotated[str, typer.Option("--agent", metavar="ID", help="The agent that answers.")]
 Kind = Annotated[ScopeKind, typer.Option("--scope", help="Which chats.")]
-Ids = Sequence[str]
 Chats = Annotated[list[str] | None, typer.Option("--chat", metavar="ID", help="Only these chats.")]
 Threads = Annotated[list[str] | None, typer.Option("--thread", metavar="ID", help="Only these threads.")]
 Senders = Annotated[list[str] | None, typer.Option("--sender", metavar="ID", help="Only these senders.")]
@@ -60,8 +61,22 @@ def list_(json: Json = False) -> None:
     listing(with_ledger(work), as_json=json, columns=columns, empty="No routes. Make one: postroom route deploy --help")
 
 
-@app.command()
-def preflight(
+def _proposing(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that make a proposal, handed on as one."""
+    own = inspect.signature(command, eval_str=True).parameters
+    given = inspect.signature(_proposal, eval_str=True).parameters
+
+    @wraps(command)
+    def run(**options: object) -> None:
+        proposal = _proposal(**{name: value for name, value in options.items() if name in given})  # type: ignore[arg-type]
+        command(proposal, **{name: value for name, value in options.items() if name in own})
+
+    parameters = [*given.values(), *(p for p in own.values() if p.name != "proposal")]
+    run.__signature__ = inspect.Signature([p.replace(kind=p.KEYWORD_ONLY) for p in parameters])  # type: ignore[attr-defined]
+    return run
+
+
+def _proposal(
     connection: ConnectionId,
     agent: AgentId,
     scope: Kind = "any",
@@ -75,91 +90,76 @@ def preflight(
     stranger: Stranger = "polite",
     fallback: Fallback = False,
     route_id: RouteId = "",
-    project: Project = None,
-    json: Json = False,
-) -> None:
+) -> dict[str, JsonValue]:
+    """The arguments of channel_route_preflight and agent_deploy_channel."""
+    sets = {"chats": chat, "threads": thread, "senders": sender, "commands": command}
+    return {
+        "connectionId": connection,
+        "agentId": agent,
+        "scope": {"kind": scope, **{name: [*values] for name, values in sets.items() if values}},
+        "access": access,
+        "allow": [*(allow or ())],
+        "mentionRequired": not no_mention,
+        "stranger": stranger,
+        "fallback": fallback,
+        "routeId": route_id,
+    }
+
+
+@app.command()
+@_proposing
+def preflight(proposal: dict[str, JsonValue], project: Project = None, json: Json = False) -> None:
     """Show what stands in the way of a route, without changing anything. Exits 1 on a blocker."""
-    proposal = Proposal(
-        connection_id=connection,
-        agent_id=agent,
-        scope=_scope(scope, chat, thread, sender, command),
-        access=Access(access, frozenset(allow or ()), not no_mention, stranger),
-        fallback=fallback,
-        route_id=route_id,
-    )
-
-    async def work(settings: Settings, ledger: Ledger) -> Preflight:
-        return await _deployer(settings, ledger, project).check(proposal)
-
-    found = with_ledger(work)
+    found = use("channel_route_preflight", proposal, project)
     if json:
-        print_json(found.describe())
+        print_json(found)
     else:
         _print(found)
-    if not found.ok:
+    if not found["ok"]:
         raise typer.Exit(1)
 
 
 @app.command()
+@_proposing
 def deploy(
-    connection: ConnectionId,
-    agent: AgentId,
-    scope: Kind = "any",
-    chat: Chats = None,
-    thread: Threads = None,
-    sender: Senders = None,
-    command: Commands = None,
-    access: Policy = "open",
-    allow: Allow = None,
-    no_mention: NoMention = False,
-    stranger: Stranger = "polite",
-    fallback: Fallback = False,
-    route_id: RouteId = "",
+    proposal: dict[str, JsonValue],
     disable_conflicting: Annotated[
         bool, typer.Option("--disable-conflicting", help="Disable the routes in the way, in the same step.")
     ] = False,
     fingerprint: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Deploy only if the preflight with this fingerprint still holds.")
     ] = None,
+    require_rehearsal: Annotated[
+        bool, typer.Option("--require-rehearsal", help="Deploy only if every benchmark case passes.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and change nothing.")] = False,
     project: Project = None,
     json: Json = False,
 ) -> None:
     """Put a route live, if nothing stands in the way."""
-    proposal = Proposal(
-        connection_id=connection,
-        agent_id=agent,
-        scope=_scope(scope, chat, thread, sender, command),
-        access=Access(access, frozenset(allow or ()), not no_mention, stranger),
-        fallback=fallback,
-        route_id=route_id,
-    )
-
-    async def work(settings: Settings, ledger: Ledger) -> tuple[Preflight, Deployment]:
-        deployer = _deployer(settings, ledger, project)
-        found = await deployer.check(proposal)
-        return found, await deployer.deploy(proposal, fingerprint=fingerprint, disable_conflicting=disable_conflicting)
-
+    more: dict[str, JsonValue] = {
+        "disableConflictingRoutes": disable_conflicting,
+        "fingerprint": fingerprint,
+        "requireRehearsal": require_rehearsal,
+        "dryRun": dry_run,
+    }
     try:
-        found, deployment = with_ledger(work)
-    except DeployRefused as error:
+        done = use("agent_deploy_channel", {**proposal, **more}, project)
+    except PostroomError as error:
         if json:
-            print_json(
-                {
-                    "error": {"code": error.code, "message": error.message, "fix": error.fix},
-                    **error.preflight.describe(),
-                }
-            )
+            told: dict[str, JsonValue] = {"error": {"code": error.code, "message": error.message, "fix": error.fix}}
+            print_json(told | (error.preflight.describe() if isinstance(error, DeployRefused) else {}))
             raise typer.Exit(1) from error
         raise
-    live = next(r for r in deployment.after if r.enabled)
-    disabled = [r.id for r in deployment.after if not r.enabled]
     if json:
-        print_json({"route": describe_route(live), "disabled": list(disabled), "deployment": deployment.number})
+        print_json(done)
         return
-    _print(replace(found, blockers=()))
-    out.print(f"Live: {live.id}")
-    if disabled:
-        out.print(f"Disabled: {', '.join(disabled)}")
+    _print({**done, "blockers": [], "ok": True})
+    route, disabled = done["route"], done["disabled"]
+    if isinstance(route, dict) and isinstance(disabled, list):
+        out.print(f"{'Live' if done['live'] else 'Would be live'}: {route['id']}")
+        if disabled:
+            out.print(f"Disabled: {', '.join(map(str, disabled))}")
 
 
 @app.command()
@@ -196,23 +196,15 @@ def rollback() -> None:
     err.print(f"Back as it was: {back}")
 
 
-def _print(found: Preflight) -> None:
-    for blocker in found.blockers:
-        out.print(f"[red]✗[/] [dim]({blocker.code})[/] {blocker.message} → {blocker.fix}")
-    for warning in found.warnings:
-        out.print(
-            f"[yellow]![/] [dim]({warning.code})[/] {warning.message}" + (f" → {warning.fix}" if warning.fix else "")
-        )
-    if found.ok and not found.warnings:
+def _print(found: Row) -> None:
+    for sign, name in (("[red]✗[/]", "blockers"), ("[yellow]![/]", "warnings")):
+        findings = found[name]
+        for finding in findings if isinstance(findings, list) else []:
+            if isinstance(finding, dict):
+                fix = f" → {finding['fix']}" if finding["fix"] else ""
+                out.print(f"{sign} [dim]({finding['code']})[/] {escape(str(finding['message']) + fix)}")
+    if found["ok"] and not found["warnings"]:
         out.print("[green]✓[/] Nothing stands in the way.")
-
-
-def _scope(kind: ScopeKind, chats: Ids | None, threads: Ids | None, senders: Ids | None, commands: Ids | None) -> Scope:
-    def some(values: Ids | None) -> frozenset[str] | None:
-        return frozenset(values) if values else None
-
-    named = frozenset(c.removeprefix("/").lower() for c in commands) if commands else None
-    return Scope(kind, some(chats), some(threads), some(senders), named)
 
 
 def _deployer(settings: Settings, ledger: Ledger, project: str | None) -> Deployer:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, TypeVar
 
 import typer
+from pydantic import JsonValue
 
 from channels.errors import PostroomError
 from gateway.ledger.protocol import Ledger, NotFound
@@ -48,6 +49,21 @@ def with_ledger(work: Callable[[Settings, Ledger], Awaitable[T]]) -> T:
             return await work(settings, ledger)
 
     return asyncio.run(run())
+
+
+def use(name: str, arguments: Mapping[str, JsonValue], project: str | None = None) -> dict[str, JsonValue]:
+    """Call one of the builder's tools as the owner, on this home."""
+    from agents_runtime.registry import Registry
+    from builder_skill.tools import CATALOGUE
+    from builder_skill.tools.tool import call, find
+    from gateway.desk import lay_desk
+    from gateway.places import agent_roots
+
+    async def work(settings: Settings, ledger: Ledger) -> dict[str, JsonValue]:
+        desk = lay_desk(settings, ledger, Registry(agent_roots(settings, project)), "owner")
+        return await call(find(CATALOGUE, name), desk, arguments)
+
+    return with_ledger(work)
 
 
 async def find_connection(ledger: Ledger, connection_id: str) -> Connection:

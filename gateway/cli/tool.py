@@ -11,10 +11,8 @@ from pydantic import JsonValue
 
 from channels.errors import PostroomError
 from gateway.cli.output import print_json
-from gateway.cli.support import with_ledger
-from gateway.ledger.protocol import Ledger
+from gateway.cli.support import use
 from gateway.logs import redact
-from gateway.settings import Settings
 
 
 class JsonInvalid(PostroomError):
@@ -30,24 +28,14 @@ def tool(
 ) -> None:
     """Call one of the builder's tools and print its result as JSON. An error is JSON too, with exit code 1."""
     from builder_skill.tools import CATALOGUE
-    from builder_skill.tools.tool import call, find
+    from builder_skill.tools.tool import find
 
     if list_:
         print_json([tool.describe() for tool in CATALOGUE.values()])
         return
     try:
-        chosen = find(CATALOGUE, name)
-        arguments = _arguments(sys.stdin.read() if json == "-" else json)
-
-        async def work(settings: Settings, ledger: Ledger) -> dict[str, JsonValue]:
-            from agents_runtime.registry import Registry
-            from gateway.desk import lay_desk
-            from gateway.places import agent_roots
-
-            desk = lay_desk(settings, ledger, Registry(agent_roots(settings)), "owner")
-            return await call(chosen, desk, arguments)
-
-        print_json(with_ledger(work))
+        find(CATALOGUE, name)
+        print_json(use(name, _arguments(sys.stdin.read() if json == "-" else json)))
     except PostroomError as error:
         print_json({"error": {"code": error.code, "message": redact(error.message), "fix": redact(error.fix)}})
         raise typer.Exit(1) from error
