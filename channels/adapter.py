@@ -245,15 +245,23 @@ class NoFacts:
         return False
 
 
+MediaUrl = Callable[[Attachment], str]
+"""A fresh address under which a provider can fetch a file that goes out, for a day: to be made when it is sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenConnection:
-    """What an adapter is opened with. `hook_url` is where the provider can reach it, or empty without a public URL."""
+    """What an adapter is opened with.
+
+    `hook_url` is where the provider can reach it, empty without a public URL; `media_url` is None then.
+    """
 
     id: str
     settings: ConnectionSettings
     secrets: Mapping[str, str]
     hook_url: str = ""
     facts: Facts = NoFacts()
+    media_url: MediaUrl | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,10 @@ class Attachments:
         plain = re.sub(r"[^A-Za-z0-9]+", "-", conversation.key)[:40].strip("-")
         return self._inboxes / f"{plain}-{hashlib.sha256(conversation.key.encode()).hexdigest()[:12]}"
 
+    def path(self, digest: str) -> Path:
+        """Where the file with that content lies."""
+        return self._files / digest[:2] / digest
+
     async def fetch(self, adapter: Adapter, message: InboundMessage) -> InboundMessage:
         """The message with its attachments fetched: each has a `path` in the inbox, or says in `name` why it hasn't."""
         if not message.attachments:
@@ -86,7 +90,7 @@ class Attachments:
                     size += len(chunk)
                     head = head or chunk[:SNIFFED]
                     file.write(chunk)
-            path = self._files / digest.hexdigest()[:2] / digest.hexdigest()
+            path = self.path(digest.hexdigest())
             path.parent.mkdir(exist_ok=True)
             os.replace(temporary, path)  # noqa: PTH105 - instant, on one file system
         except BaseException:

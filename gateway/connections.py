@@ -15,7 +15,9 @@ from channels.errors import ConnectionBroken, PostroomError
 from channels.pacing import Pacer
 from channels.registry import load
 from gateway import logs
+from gateway.attachments import Attachments
 from gateway.ledger.protocol import Ledger
+from gateway.media import Media
 from gateway.settings import Settings
 from gateway.vault import Vault
 from routes.connection import Connection, ConnectionStatus
@@ -62,6 +64,11 @@ class LedgerFacts:
         return await self.ledger.opted_out(self.connection_id, person)
 
 
+def media_of(vault: Vault, settings: Settings) -> Media | None:
+    """What serves files to providers; None without a public URL, for then nobody could fetch them."""
+    return Media(vault, Attachments(settings.home), settings.public_url) if settings.public_url else None
+
+
 async def open_connection(
     connection: Connection, ledger: Ledger, vault: Vault, settings: Settings, channels: ChannelOf = load
 ) -> Opened:
@@ -88,6 +95,7 @@ async def open_connection(
             fix=f"Add it again with `postroom connection add {connection.channel} --id {connection.id} …`.",
         ) from error
     hook_url = settings.hook_url(connection.id, connection.hook_secret)
+    media = media_of(vault, settings)
     stack = AsyncExitStack()
     adapter = await stack.enter_async_context(
         channel.open(
@@ -97,6 +105,7 @@ async def open_connection(
                 secrets=secrets,
                 hook_url=hook_url,
                 facts=LedgerFacts(ledger, connection.id),
+                media_url=None if media is None else media.url,
             )
         )
     )

@@ -14,6 +14,7 @@ from channels.errors import PayloadError, PostroomError, VerificationError
 from gateway import metrics
 from gateway.connections import Connections
 from gateway.ledger.protocol import Depths, LedgerUnavailable
+from gateway.media import Media
 from gateway.pipeline import Pipeline
 
 log = structlog.get_logger()
@@ -72,8 +73,10 @@ class Hooks:
         return web.Response(status=reply.status, body=reply.body, content_type=reply.content_type)
 
 
-def build_app(hooks: Hooks, depths: Callable[[], Awaitable[Depths]], ready: Callable[[], bool]) -> web.Application:
-    """The gateway's routes. `ready` is False while starting and draining."""
+def build_app(
+    hooks: Hooks, depths: Callable[[], Awaitable[Depths]], ready: Callable[[], bool], media: Media | None = None
+) -> web.Application:
+    """The gateway's routes. `ready` is False while starting and draining; `media` is there with a public URL only."""
 
     async def healthz(_request: web.Request) -> web.Response:
         return web.json_response({"status": "alive"})
@@ -89,6 +92,8 @@ def build_app(hooks: Hooks, depths: Callable[[], Awaitable[Depths]], ready: Call
     app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", metrics_page)
     app.router.add_route("*", "/hooks/{connection}/{secret}", hooks)
+    if media is not None:
+        app.router.add_get("/media/{ticket}/{name}", media)
     return app
 
 

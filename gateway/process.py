@@ -19,7 +19,7 @@ from agents_runtime.runner import Runner
 from agents_runtime.tools import BUILT_IN
 from channels.adapter import Intake
 from channels.errors import PostroomError
-from gateway.connections import Connections, Opened
+from gateway.connections import Connections, Opened, media_of
 from gateway.http import Hooks, build_app
 from gateway.ledger.protocol import Ledger, LedgerUnavailable
 from gateway.ledger.sqlite import open_sqlite
@@ -78,7 +78,7 @@ async def run_gateway(
         )
         workers = Workers(ledger, pipeline, owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
         state = {"ready": False}
-        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"])
+        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"], media_of(vault, settings))
         web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
         await web_runner.setup()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,14 +37,17 @@ class Vault:
                 fix="Make one with `postroom key` and put it in POSTROOM_KEY.",
             ) from error
 
-    def seal(self, secret: str) -> bytes:
-        """The secret as ciphertext."""
-        return self._fernet.encrypt(secret.encode())
+    def seal(self, secret: str, *, now: float | None = None) -> bytes:
+        """The secret as ciphertext, which also says when it was sealed."""
+        return self._fernet.encrypt_at_time(secret.encode(), int(time.time() if now is None else now))
 
-    def open(self, sealed: bytes) -> str:
-        """The secret. Raises VaultSealBroken."""
+    def open(self, sealed: bytes, *, lifetime: int | None = None, now: float | None = None) -> str:
+        """The secret; with a `lifetime` in seconds, only if it was sealed no longer ago. Raises VaultSealBroken."""
         try:
-            return self._fernet.decrypt(sealed).decode()
+            if lifetime is None:
+                return self._fernet.decrypt(sealed).decode()
+            at = int(time.time() if now is None else now)
+            return self._fernet.decrypt_at_time(sealed, lifetime, at).decode()
         except InvalidToken as error:
             raise VaultSealBroken(
                 "A stored secret can't be opened with this key.",

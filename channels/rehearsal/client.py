@@ -36,6 +36,7 @@ class Heard:
     method: str
     markup: str = ""
     buttons: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 class RehearsalClient:

@@ -35,6 +35,7 @@ class Reply:
     method: str
     markup: str = ""
     buttons: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 Numbered = TypeVar("Numbered", Recorded, Reply)

@@ -14,8 +14,12 @@ from channels.errors import SendRefused
 from channels.message import InboundMessage, OutboundMessage
 from channels.sms.render import render_text, segments
 from channels.twilio.adapter import SECRETS, TwilioLine, TwilioSettings, closing, complain
+from channels.twilio.media import MEDIA, MMS, limits, messages
 from channels.twilio.normalise import normalise, reply_address
 from channels.twilio.numbers import bare
+
+CAPTION_MAX = 1500
+"""Characters of a text that goes along with a file: there is room left to say that the file could not be sent."""
 
 
 class SmsSettings(TwilioSettings, frozen=True):
@@ -28,10 +32,9 @@ class SmsSettings(TwilioSettings, frozen=True):
 class SmsAdapter(TwilioLine):
     """One SMS number or Messaging Service."""
 
-    limits = Limits(text=1600)
-
     def __init__(self, connection: OpenConnection, settings: SmsSettings) -> None:
         super().__init__(connection, settings)
+        self.limits = Limits(text=1600, files=limits(MMS, reachable=connection.media_url is not None))
         self._sms = settings
 
     def normalise(self, payload: Mapping[str, JsonValue], received_at: datetime) -> list[InboundMessage]:
@@ -41,7 +44,7 @@ class SmsAdapter(TwilioLine):
         )
 
     def render(self, message: OutboundMessage) -> list[Call]:
-        """One call a piece, as plain text. There is no typing on SMS."""
+        """One MMS a file, one SMS a piece, as plain text. There is no typing on SMS."""
         if message.purpose in {"typing", "ack"}:
             return []
         person = message.conversation.chat_id
@@ -49,14 +52,17 @@ class SmsAdapter(TwilioLine):
         sender: dict[str, JsonValue] = {"from_": self._sms.from_address} if self._sms.from_address else {}
         text = message.text + "".join(f"\n- {button.label}" for button in message.buttons)
         pieces = render_text(text, max_segments=self._sms.max_segments or None, transliterate=self._sms.transliterate)
-        return [Call("messages.create", {"to": to, "body": p.text, **sender}, chat_id=person) for p in pieces]
+        texts = [piece.text for piece in pieces]
+        return messages(message.attachments, texts, {"to": to, **sender}, person, caption_max=CAPTION_MAX)
 
     async def send(self, call: Call) -> Receipt:
-        """Send, unless the person opted out. The receipt says how many segments it took."""
+        """Send, unless the person opted out. The receipt says how many segments a text took; a file is one MMS."""
         if await self._connection.facts.opted_out(call.chat_id):
             raise SendRefused(
                 "This person sent STOP and has not come back.", reason="21610", fix="They can send START to come back."
             )
+        if MEDIA in call.params:
+            return await self._create(call)
         counted = segments(str(call.params["body"]))
         return await self._create(call, note=f"{counted.count} segment(s), {counted.encoding}")
 

@@ -25,6 +25,12 @@ TIMEOUT = 20.0
 BROKEN = {20003: "The account SID or auth token is wrong.", 20005: "The account is not active."}
 """Error codes after which nothing works until a person acts."""
 
+FIXES = {
+    21655: "Copy the connection's --template from Twilio's Content Template Builder; it must be the account's own.",
+    21656: "Make the connection's --template-variables those of the template.",
+}
+"""What to do about error codes that a connection's settings are the reason of."""
+
 RETRY = {20429: 1.0, 14107: 1.0, 63018: 1.0, 30001: 60.0, 21611: 60.0}
 """Error codes of calls that were not processed, and how long to wait in seconds."""
 
@@ -159,4 +165,4 @@ def _mapped(status: int, code: int | None, message: str) -> SendRetry | SendRefu
         return SendRetry(text, after=RETRY.get(number, 1.0), sent=False)
     if status >= 500:
         return SendRetry(text, sent=None)
-    return SendRefused(text, reason=str(number))
+    return SendRefused(text, reason=str(number), fix=FIXES.get(number, ""))

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import Any, Literal
 
 import aiohttp
@@ -17,7 +18,18 @@ from multidict import MultiDict
 
 from channels.rehearsal.server import Rehearsal, Rehearsed, Unsayable, dropped
 from channels.twilio.rehearsal.lookups import Desk
-from channels.twilio.rehearsal.rules import HELP, MEDIA_MAX, START, STOP, Refused, check
+from channels.twilio.rehearsal.media import MMS_MAX, Unfetchable, fetch
+from channels.twilio.rehearsal.rules import (
+    HELP,
+    MEDIA_MAX,
+    START,
+    STOP,
+    TEMPLATE_MAX,
+    Refused,
+    check,
+    check_media,
+    fill,
+)
 
 Json = dict[str, Any]
 Line = Literal["sms", "whatsapp"]
@@ -26,6 +38,7 @@ Handler = Callable[[web.Request], Awaitable[web.Response]]
 ACCOUNT = "AC" + "0" * 31 + "1"
 TOKEN = "r" * 32  # not a secret: it opens nothing but this server
 SERVICE = "MG" + "0" * 31 + "1"
+TEMPLATE = "HX" + "0" * 31 + "1"
 NUMBER = "+15550100100"
 WINDOW = 24 * 3600.0
 
@@ -40,6 +53,8 @@ class TwilioRehearsal(Rehearsal):
     """Twilio's REST API under `url`, a user's phone in the control API, and webhooks to `hook_url`.
 
     `retry_connections` is how often a webhook that could not be connected is tried again; Twilio's default is once.
+    `mms` False is a number that can't send files; `templates` are the words of the account's templates, by SID; `desk`
+    says how they stand.
     """
 
     def __init__(
@@ -55,6 +70,8 @@ class TwilioRehearsal(Rehearsal):
         self.line = line
         self.hook_url = hook_url
         self.sender = f"whatsapp:{NUMBER}" if line == "whatsapp" else NUMBER
+        self.mms = True
+        self.templates = {TEMPLATE: "About your question: {{1}}"}
         self.opted_out: set[str] = set()
         self.desk = Desk(ACCOUNT, NUMBER, SERVICE, lambda: self.hook_url)
         self.last_inbound: dict[str, float] = {}
@@ -80,6 +97,7 @@ class TwilioRehearsal(Rehearsal):
     async def _create(self, request: web.Request) -> web.Response:
         form = await request.post()
         fields = {key: str(value) for key, value in form.items()}
+        urls = [str(url) for url in form.getall("MediaUrl", ())]
         fault = self.faults.take("messages")
         if fault is not None:
             await asyncio.sleep(fault.delay)
@@ -97,15 +115,17 @@ class TwilioRehearsal(Rehearsal):
                 service=SERVICE,
                 opted_out=self.opted_out,
             )
+            check_media(urls, mms=self.mms or self.line == "whatsapp")
+            text = fill(fields, self.templates) if fields.get("ContentSid") else fields.get("Body", "")
         except Refused as refused:
             return self._answer(fields, refused)
-        sid = self._sid("SM")
-        await self.said(
-            _bare(fields["To"]), sid, fields.get("Body") or f"[template {fields.get('ContentSid')}]", "messages"
-        )
-        if fields.get("StatusCallback"):
-            self.background(self._report(sid, fields, self._fate(fields)))
-        answer = self._answer(fields, self._resource(sid, fields))
+        sid = self._sid("MM" if urls else "SM")
+        if urls:
+            self.background(self._deliver_media(sid, fields, text, urls))
+        else:
+            await self.said(_bare(fields["To"]), sid, text, "messages")
+            self.background(self._report(sid, fields, self._fate(fields, text)))
+        answer = self._answer(fields, self._resource(sid, fields, len(urls)))
         return dropped(request) if fault is not None and fault.drop == "after" else answer
 
     async def _account(self, request: web.Request) -> web.Response:
@@ -161,7 +181,7 @@ class TwilioRehearsal(Rehearsal):
         self.recorded(method, fields, status, body)
         return web.json_response(body, status=status)
 
-    def _resource(self, sid: str, fields: Json) -> Json:
+    def _resource(self, sid: str, fields: Json, media: int) -> Json:
         return {
             "sid": sid,
             "account_sid": ACCOUNT,
@@ -171,7 +191,7 @@ class TwilioRehearsal(Rehearsal):
             "status": "queued",
             "direction": "outbound-api",
             "num_segments": "1",
-            "num_media": "0",
+            "num_media": str(media),
             "error_code": None,
             "error_message": None,
             "messaging_service_sid": fields.get("MessagingServiceSid") or None,
@@ -185,16 +205,35 @@ class TwilioRehearsal(Rehearsal):
             "subresource_uris": {},
         }
 
-    def _fate(self, fields: Json) -> list[tuple[str, int | None]]:
+    async def _deliver_media(self, sid: str, fields: Json, text: str, urls: list[str]) -> None:
+        """Fetch what a message brings, then deliver it; WhatsApp takes the first file and leaves the others."""
+        whatsapp = self.line == "whatsapp"
+        try:
+            files = [await fetch(url, whatsapp=whatsapp) for url in (urls[:1] if whatsapp else urls)]
+            if sum(file.size for file in files) > MMS_MAX and not whatsapp:
+                raise Unfetchable(11751)
+        except Unfetchable as error:
+            await self._report(sid, fields, [("failed", error.code)])
+            return
+        fate = self._fate(fields, text)
+        if fate[-1][0] != "failed":
+            await self.said(_bare(fields["To"]), sid, text, "messages", files=[asdict(file) for file in files])
+        await self._report(sid, fields, fate)
+
+    def _fate(self, fields: Json, text: str) -> list[tuple[str, int | None]]:
         """What becomes of a message: free text outside WhatsApp's window fails later, not at once."""
         if self.line == "sms":
             return [("sent", None), ("delivered", None)]
         last = self.last_inbound.get(_bare(fields["To"]), 0.0)
         if not fields.get("ContentSid") and time.time() - last > WINDOW:
             return [("failed", 63016)]
+        if fields.get("ContentSid") and len(text) > TEMPLATE_MAX:
+            return [("failed", 63021)]
         return [("sent", None), ("delivered", None), ("read", None)]
 
     async def _report(self, sid: str, fields: Json, fate: list[tuple[str, int | None]]) -> None:
+        if not fields.get("StatusCallback"):
+            return
         for state, code in fate:
             form = {
                 "AccountSid": ACCOUNT,

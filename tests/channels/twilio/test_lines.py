@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import time
 
 import pytest
@@ -16,7 +17,7 @@ from channels.registry import load
 from channels.rehearsal import RehearsalClient
 from channels.twilio.adapter import complain
 from channels.twilio.rehearsal import TwilioRehearsal
-from channels.twilio.rehearsal.server import ACCOUNT, NUMBER, SERVICE, TOKEN
+from channels.twilio.rehearsal.server import ACCOUNT, NUMBER, SERVICE, TEMPLATE, TOKEN
 
 PERSON = "+14155550100"
 
@@ -168,13 +169,77 @@ async def test_whatsapp_free_text_after_a_day_is_refused_before_the_call(whatsap
 
 
 async def test_whatsapp_sends_its_template_after_a_day_where_it_has_one(whatsapp):
-    template = "HX" + "a" * 32
-    async with opened(whatsapp, facts=Known(hours=25), template=template) as adapter:
+    async with opened(whatsapp, facts=Known(hours=25), template=TEMPLATE) as adapter:
         receipt = await adapter.send(adapter.render(reply("x"))[0])
-    assert "template" in receipt.note
+    assert receipt.note == (
+        "The 24-hour window is closed: the template was sent instead. It has no place for the reply."
+    )
     (sent,) = [c for c in whatsapp.record if c.method == "messages"]
-    assert sent.params["ContentSid"] == template
+    assert sent.params["ContentSid"] == TEMPLATE
     assert "Body" not in sent.params
+    assert "ContentVariables" not in sent.params
+
+
+async def test_the_template_carries_the_reply_in_its_variables(whatsapp):
+    variables = '{"1": "{reply}"}'
+    async with (
+        opened(whatsapp, facts=Known(hours=25), template=TEMPLATE, template_variables=variables) as adapter,
+        RehearsalClient(whatsapp.url) as phone,
+    ):
+        receipt = await adapter.send(adapter.render(reply("We're **open**:\n\n- Mo\n- Tu"))[0])
+        (heard,) = await phone.replies(chat=PERSON, wait=5)
+    assert heard.text == "About your question: We’re *open*: - Mo - Tu"
+    assert receipt.note == "The 24-hour window is closed: the template was sent instead."
+
+
+async def test_a_long_reply_is_shortened_for_the_template_and_the_note_says_so(whatsapp):
+    variables = {"1": "{reply}"}
+    async with (
+        opened(whatsapp, facts=Known(hours=25), template=TEMPLATE, template_variables=variables) as adapter,
+        RehearsalClient(whatsapp.url) as phone,
+    ):
+        receipt = await adapter.send(adapter.render(reply("word " * 300))[0])
+        (heard,) = await phone.replies(chat=PERSON, wait=5)
+    assert heard.text.endswith(" wo…")
+    assert receipt.note.endswith("The reply was shortened to fit.")
+
+
+async def test_a_template_of_another_account_is_refused_with_what_to_do(whatsapp):
+    async with opened(whatsapp, facts=Known(hours=25), template="HX" + "f" * 32) as adapter:
+        with pytest.raises(SendRefused, match="--template") as refused:
+            await adapter.send(adapter.render(reply("x"))[0])
+    assert refused.value.reason == "21655"
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"content_variables": '{"1": "x"}', "body": "x"}, "21654"),
+        ({"content_sid": TEMPLATE, "body": "x"}, "20001"),
+        *(
+            ({"content_sid": TEMPLATE, "content_variables": bad}, "21656")
+            for bad in (
+                "x",
+                "[]",
+                '{"1": ""}',
+                '{"1": null}',
+                '{"a b": "x"}',
+                '{"12345678901234567": "x"}',
+                '{"1": "a\\nb"}',
+                '{"1": "a\\tb"}',
+                '{"1": "a     b"}',
+                json.dumps({"1": "x" * 1601}),
+                json.dumps({str(n): "x" for n in range(101)}),
+            )
+        ),
+    ],
+)
+async def test_twilio_refuses_what_is_wrong_with_a_template(whatsapp, params, reason):
+    async with opened(whatsapp) as adapter:
+        call = Call("messages.create", {"to": f"whatsapp:{PERSON}", "from_": whatsapp.sender, **params})
+        with pytest.raises(SendRefused) as refused:
+            await adapter.send(call)
+    assert refused.value.reason == reason
 
 
 async def test_sms_to_someone_who_opted_out_is_refused_before_the_call(sms):
