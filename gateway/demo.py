@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import secrets
 from collections.abc import AsyncIterator
@@ -10,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from agents_runtime.registry import Registry
-from channels.registry import CHANNELS
+from channels.registry import CHANNELS, load_rehearsal
 from channels.rehearsal import Rehearsed
 from gateway.ledger.sqlite import open_sqlite
 from gateway.places import agent_roots
@@ -44,8 +43,8 @@ async def run_demo(settings: Settings, *, host: str, port: int) -> AsyncIterator
         rehearsed: dict[str, Rehearsed] = {}
         hook_secrets = {channel: secrets.token_urlsafe(24) for channel in CHANNELS}
         for channel, hook_secret in hook_secrets.items():
-            module = importlib.import_module(f"channels.{channel}.rehearsal")
-            rehearsed[channel] = await stack.enter_async_context(module.rehearse(own.hook_url(channel, hook_secret)))
+            rehearse = load_rehearsal(channel)
+            rehearsed[channel] = await stack.enter_async_context(rehearse(own.hook_url(channel, hook_secret)))
         await _wire(own, vault, rehearsed, hook_secrets)
         gateway = await stack.enter_async_context(run_gateway(own, vault, registry, host=host, port=port))
         controls = {channel: r.control_url for channel, r in rehearsed.items()}

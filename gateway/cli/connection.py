@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from channels.adapter import Channel, Secret
 from channels.errors import PostroomError
-from channels.registry import CHANNELS, load
-from gateway.cli.output import err, listing, out, print_json
+from channels.registry import ChannelBroken, load, names
+from gateway.cli.output import err, fail, listing, out, print_json
 from gateway.cli.support import Json, find_connection, with_ledger
 from gateway.connecting import ConnectionInvalid, make_connection
 from gateway.ledger.protocol import Ledger
@@ -139,8 +139,12 @@ def _print_report(report: dict[str, JsonValue]) -> None:
 
 def register_channels() -> None:
     """Give `connection add` one command per channel, its options read from the channel's registration."""
-    for name in CHANNELS:
-        channel = load(name)
+    for name in names():
+        try:
+            channel = load(name)
+        except ChannelBroken as error:  # what others installed must not stand in the way of the rest
+            fail(error)
+            continue
         add.command(name, help=f"Add a {channel.label} connection.")(_adder(channel))
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from channels.registry import load, load_rehearsal
 from channels.rehearsal import RehearsalClient
 from channels.rehearsal.client import Heard, Said
 from tests.support.gateway import GatewayProcess, Home
 
-SENDING = {"telegram": "sendMessage", "slack": "chat.postMessage", "whatsapp": "messages", "sms": "messages"}
-"""The provider's method that says something."""
+SENDING = {
+    "telegram": "sendMessage",
+    "slack": "chat.postMessage",
+    "whatsapp": "messages",
+    "sms": "messages",
+    "pigeon": "notes",
+}
+"""The provider's method that says something, on each channel there is and on one that somebody else installed."""
 
 
 class Line:
@@ -55,9 +61,8 @@ async def open_line(channel: str, home: Home, *options: str) -> AsyncIterator[Li
     """Start the channel's rehearsal server and add a connection to it by the command line."""
     port = free_port()
     home.env["POSTROOM_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
-    module = importlib.import_module(f"channels.{channel}.rehearsal")
-    async with module.rehearse("") as rehearsed, RehearsalClient(rehearsed.control_url) as client:
-        registration = importlib.import_module(f"channels.{channel}.channel").CHANNEL
+    async with load_rehearsal(channel)("") as rehearsed, RehearsalClient(rehearsed.control_url) as client:
+        registration = load(channel)
         args = ["connection", "add", channel, "--id", channel, *options]
         for secret in registration.secrets:
             if secret.name in rehearsed.secrets:

@@ -1,6 +1,7 @@
 """What Postroom holds to, end to end: a real process, the real client libraries, a rehearsed provider, on each channel.
 
-The provider's own record is the witness, not our tables.
+The provider's own record is the witness, not our tables. `pigeon` is a channel that is no part of Postroom: it is
+installed beside it, and holds to the same.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from channels.registry import CHANNELS
+from channels.registry import names
 from tests.e2e.line import SENDING, Line, open_line
 from tests.support.gateway import GatewayProcess, Home
+from tests.support.installed import PIGEON, install
 from tests.support.scripted_model import Asked, Reply, ScriptedModel
 
 LONG = "\n\n".join(
@@ -65,7 +67,15 @@ async def staged(channel: str, home: Home, script) -> AsyncIterator[Stage]:
             yield Stage(line, model, home)
 
 
-every_channel = pytest.mark.parametrize("channel", list(CHANNELS))
+every_channel = pytest.mark.parametrize("channel", list(SENDING))
+
+
+@pytest.fixture(autouse=True)
+def installed(channel, home, tmp_path, monkeypatch):
+    """The pigeon channel, for its own tests."""
+    if channel == "pigeon":
+        home.env["PYTHONPATH"] = f"{install(PIGEON, tmp_path / 'site', monkeypatch)}:{home.env.get('PYTHONPATH', '')}"
+    assert channel in names()
 
 
 @every_channel
