@@ -121,13 +121,16 @@ class FileLimits:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the channel allows: text size in its own measure, rates, and how long to gather items of one group."""
+    """What the channel allows: text size in its own measure, rates, and how long to gather items of one group.
+
+    `files` has to be set by a channel that renders attachments: for any other, a file becomes a line of text.
+    """
 
     text: int
     rates: tuple[Rate, ...] = ()
     gather_seconds: float = 0.0
     hook_body: int = 1_000_000
-    files: FileLimits = FileLimits()
+    files: FileLimits = FileLimits(unavailable="this channel sends no files")
 
 
 @dataclass(frozen=True, slots=True)

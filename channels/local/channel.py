@@ -15,6 +15,7 @@ from channels.adapter import (
     Channel,
     ConnectionReport,
     ConnectionSettings,
+    FileLimits,
     HookRequest,
     Intake,
     Limits,
@@ -33,7 +34,7 @@ Hear = Callable[[Call], None]
 class LocalAdapter:
     """Brings in what a person typed and hands out what the agent answered."""
 
-    limits = Limits(text=1_000_000)
+    limits = Limits(text=1_000_000, files=FileLimits())
 
     def __init__(self, connection_id: str, hear: Hear) -> None:
         self._connection_id = connection_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One thing the bot said. `text` is what a person reads; `markup` is what was sent."""
+    """One thing the bot said. `text` is what a person reads; `markup` is what was sent; `files` are as `seen` tells."""
 
     n: int
     chat: str
@@ -119,6 +120,12 @@ class Journal:
         replies.popleft()
         if not replies:
             del self._chats[oldest.chat]
+
+
+def seen(name: str, media_type: str, content: bytes) -> dict[str, Any]:
+    """A file as it arrived, for a reply's `files`."""
+    digest = hashlib.sha256(content).hexdigest()
+    return {"name": name, "media_type": media_type, "size": len(content), "sha256": digest}
 
 
 def _after(numbered: deque[Numbered], after: int) -> list[Numbered]:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from channels.adapter import (
     Call,
     ConnectionReport,
+    FileLimits,
     HookRequest,
     Intake,
     Limits,
@@ -76,7 +77,7 @@ class SlackAdapter:
         self._account: Account | None = None
         # A proxy or a rehearsal has limits we can't know: there the answers alone set the pace.
         public = settings.base_url == PUBLIC_API
-        self.limits = Limits(text=DEFAULT_LIMIT, rates=RATES if public else ())
+        self.limits = Limits(text=DEFAULT_LIMIT, rates=RATES if public else (), files=FileLimits())
 
     async def close(self) -> None:
         """Close the client."""

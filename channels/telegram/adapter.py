@@ -16,6 +16,7 @@ from telegram.error import BadRequest, TelegramError
 from channels.adapter import (
     Call,
     ConnectionReport,
+    FileLimits,
     HookRequest,
     Intake,
     Limits,
@@ -62,7 +63,7 @@ class TelegramAdapter:
         self._hook_token = hmac.new(token.encode(), b"postroom webhook", hashlib.sha256).hexdigest()
         self._account: Account | None = None
         rates = RATES if settings.is_public_api else ()
-        self.limits = Limits(text=DEFAULT_LIMIT, rates=rates, gather_seconds=GATHER_SECONDS)
+        self.limits = Limits(text=DEFAULT_LIMIT, rates=rates, gather_seconds=GATHER_SECONDS, files=FileLimits())
 
     async def close(self) -> None:
         """Close the client."""

@@ -24,7 +24,7 @@ from channels.fetch import Source, fetch, place_of
 from channels.message import Attachment
 from channels.twilio.check import Line, check
 from channels.twilio.client import PUBLIC_API, TwilioClient
-from channels.twilio.media import MEDIA, NO_ADDRESS, REFUSALS, attachment
+from channels.twilio.media import MEDIA, NO_ADDRESS, REFUSALS, attachment, without_file
 from channels.twilio.signature import verify
 
 MEDIA_HOST = "api.twilio.com:443"
@@ -103,18 +103,14 @@ class TwilioLine:
     async def _create(self, call: Call, note: str = "") -> Receipt:
         """Create the message; without its file where Twilio refuses that alone, so that the text still arrives."""
         if MEDIA in call.params and self._connection.media_url is None:
-            return await self._create_plain(call, f"{NO_ADDRESS}: a line of text was sent instead.", note)
+            return await self._create(without_file(call), f"{NO_ADDRESS}: a line of text was sent instead.")
         try:
             sid = await self._client.create_message(self._completed(call.params))
         except SendRefused as error:
             if MEDIA not in call.params or error.reason not in REFUSALS:
                 raise
-            return await self._create_plain(call, f"{error.message} A line of text was sent instead.", note)
+            return await self._create(without_file(call), f"{error.message} A line of text was sent instead.")
         return Receipt(sid, note, state="queued")
-
-    async def _create_plain(self, call: Call, why: str, note: str) -> Receipt:
-        params = call.plain or {}
-        return await self._create(Call(call.method, params, chat_id=call.chat_id), f"{note} {why}".strip())
 
     def _completed(self, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """A call's parameters as the library takes them, with all that is known only now."""

@@ -62,8 +62,7 @@ def messages(
 ) -> list[Call]:
     """The calls that send files, one each, then texts. A lone short text goes along with the last file.
 
-    `captioned` are the media types that can carry a text, None for all. `plain` of a call with a file says that it
-    could not be sent, for when Twilio refuses it.
+    `captioned` are the media types that can carry a text, None for all.
     """
     going = [file for file in files if file.path]
     caption = ""
@@ -72,6 +71,14 @@ def messages(
         caption, texts = texts[0], ()
     calls = [_file(file, caption if file is going[-1] else "", address, person) for file in going]
     return [*calls, *(Call("messages.create", {**address, "body": text}, chat_id=person) for text in texts)]
+
+
+def without_file(call: Call) -> Call:
+    """A call with a line of text in place of its file, for when Twilio doesn't take that."""
+    params = {name: value for name, value in call.params.items() if name != MEDIA}
+    media = call.params[MEDIA]
+    params["body"] = media["instead"] if isinstance(media, dict) else ""
+    return replace(call, params=params)
 
 
 def attachment(media: JsonValue) -> Attachment:
@@ -87,12 +94,7 @@ def attachment(media: JsonValue) -> Attachment:
 
 def _file(file: Attachment, caption: str, address: dict[str, JsonValue], person: str) -> Call:
     name = file.name or Path(file.path or "").name
-    media: JsonValue = {"path": file.path, "name": name, "type": file.media_type}
-    body: dict[str, JsonValue] = {"body": caption} if caption else {}
     instead = "\n\n".join(part for part in (caption, f"({name[:40]} could not be sent.)") if part)
-    return Call(
-        "messages.create",
-        {**address, **body, MEDIA: media},
-        chat_id=person,
-        plain={**address, "body": instead},
-    )
+    media: JsonValue = {"path": file.path, "name": name, "type": file.media_type, "instead": instead}
+    body: dict[str, JsonValue] = {"body": caption} if caption else {}
+    return Call("messages.create", {**address, **body, MEDIA: media}, chat_id=person)

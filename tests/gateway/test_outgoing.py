@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.adapter import FileLimits
+from channels.adapter import FileLimits, Limits
 from gateway.attachments import MAX_BYTES, Attachments
 from gateway.outgoing import FILES_MAX, attach, without_files
 
@@ -122,3 +122,7 @@ def test_limits_go_by_the_first_kind_that_fits():
     assert limits.complaint("image/png", 5_000_001) == "it is larger than 5 MB"
     assert limits.complaint("image/gif", 1_001) == "it is larger than 0.001 MB"
     assert limits.complaint("text/plain", 1) == "text/plain files are not taken here"
+
+
+def test_a_channel_that_does_not_say_so_sends_no_files():
+    assert Limits(text=100).files.complaint("image/png", 1) == "this channel sends no files"

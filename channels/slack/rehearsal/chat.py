@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from channels.rehearsal.journal import seen
 from channels.slack.rehearsal.blocks import buttons, checked
 from channels.slack.rehearsal.errors import ApiError, missing, required
 from channels.slack.rehearsal.events import Events
@@ -200,6 +201,10 @@ class Messages:
             buttons=[
                 {"text": one["text"]["text"], "data": one.get("value", ""), "action_id": one.get("action_id", "")}
                 for one in buttons(blocks)
+            ],
+            files=[
+                seen(file["name"], file["mimetype"], self._world.files[file["id"]].content)
+                for file in message.get("files", [])
             ],
         )
 

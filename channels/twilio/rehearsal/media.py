@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
 import filetype
+
+from channels.rehearsal.journal import seen
 
 TIMEOUT = aiohttp.ClientTimeout(total=15, connect=5)
 
@@ -37,18 +38,8 @@ class Unfetchable(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """One file as it arrived."""
-
-    name: str
-    media_type: str
-    size: int
-    sha256: str
-
-
-async def fetch(url: str, *, whatsapp: bool) -> Fetched:
-    """One file. Raises Unfetchable."""
+async def fetch(url: str, *, whatsapp: bool) -> dict[str, Any]:
+    """One file as it arrived. Raises Unfetchable."""
     unreachable, unsupported = (63019, 63021) if whatsapp else (11200, 12300)
     try:
         async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
@@ -70,7 +61,7 @@ async def fetch(url: str, *, whatsapp: bool) -> Fetched:
     if len(content) > (PICTURE_MAX if picture else WHATSAPP_MAX if whatsapp else MMS_MAX):
         raise Unfetchable(11751)
     name = (shown.filename if shown else None) or unquote(urlsplit(url).path.rpartition("/")[2])
-    return Fetched(name, media_type, len(content), hashlib.sha256(content).hexdigest())
+    return seen(name, media_type, content)
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:

@@ -9,7 +9,6 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from typing import Any, Literal
 
 import aiohttp
@@ -210,14 +209,14 @@ class TwilioRehearsal(Rehearsal):
         whatsapp = self.line == "whatsapp"
         try:
             files = [await fetch(url, whatsapp=whatsapp) for url in (urls[:1] if whatsapp else urls)]
-            if sum(file.size for file in files) > MMS_MAX and not whatsapp:
+            if sum(file["size"] for file in files) > MMS_MAX and not whatsapp:
                 raise Unfetchable(11751)
         except Unfetchable as error:
             await self._report(sid, fields, [("failed", error.code)])
             return
         fate = self._fate(fields, text)
         if fate[-1][0] != "failed":
-            await self.said(_bare(fields["To"]), sid, text, "messages", files=[asdict(file) for file in files])
+            await self.said(_bare(fields["To"]), sid, text, "messages", files=files)
         await self._report(sid, fields, fate)
 
     def _fate(self, fields: Json, text: str) -> list[tuple[str, int | None]]:

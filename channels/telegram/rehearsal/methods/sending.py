@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from channels.rehearsal.journal import seen
 from channels.telegram.rehearsal.errors import ApiError, bad_request
 from channels.telegram.rehearsal.keyboard import check_data, inline, keyboard, shown
 from channels.telegram.rehearsal.methods.bot import Bot, Json, Method
@@ -15,6 +16,9 @@ from channels.telegram.rehearsal.world import Chat, bare, measured
 
 PHOTO_MAX = 10 * 1024 * 1024
 """Bytes of a photo, from the Bot API's documentation."""
+
+Content = tuple[Json, str, list[Json]]
+"""What a message holds, what a person reads of it, and its files."""
 
 FILES = {
     "sendPhoto": "photo",
@@ -31,9 +35,9 @@ async def send_message(bot: Bot, params: Json) -> Json:
     preview = _preview(params)
     wording = Wording(params, "text")
 
-    def content() -> tuple[Json, str]:
+    def content() -> Content:
         kept = wording.settled(bot.world.people)
-        return {**kept.as_fields("text"), **preview}, kept.text
+        return {**kept.as_fields("text"), **preview}, kept.text, []
 
     return await _send(bot, "sendMessage", params, wording.source, content)
 
@@ -46,28 +50,29 @@ async def send_file(method: str, bot: Bot, params: Json) -> Json:
         raise bad_request(f"there is no {field} in the request")
     wording = Wording(params, "caption")
 
-    def content() -> tuple[Json, str]:
+    def content() -> Content:
         caption = wording.settled(bot.world.people)
         file = _file(bot, field, given)
         name = file.get("file_name", field)
         body = {field: measured(field, file), **caption.as_fields("caption")}
-        return body, caption.text or f"[{field}: {name}]"
+        kept = seen(name, file.get("mime_type", ""), bot.world.files[file["file_id"]][1])
+        return body, caption.text or f"[{field}: {name}]", [kept]
 
     return await _send(bot, method, params, wording.source, content)
 
 
-async def _send(bot: Bot, method: str, params: Json, markup: str, content: Callable[[], tuple[Json, str]]) -> Json:
+async def _send(bot: Bot, method: str, params: Json, markup: str, content: Callable[[], Content]) -> Json:
     reply, buttons = _reply(params), keyboard(params)
     chat = bot.world.chat(params.get("chat_id"))
     place = _place(params, chat, reply)
-    body, text = content()
+    body, text, files = content()
     check_data(buttons)
     bot.pace.spend(chat)
     sender = {"sender_chat": chat.info} if chat.kind == "channel" else {"from": bot.world.bot}
     message = bot.world.post(chat, {**sender, **place, **body, **inline(buttons)}, own=True)
     number = str(chat.id)
     ref = f"{number}:{message['message_id']}"
-    await bot.said(number, ref, text, method, markup=markup, buttons=shown(buttons))
+    await bot.said(number, ref, text, method, markup=markup, buttons=shown(buttons), files=files)
     return message
 
 
