@@ -1,4 +1,4 @@
-"""A rehearsed Slack: one workspace on loopback, with people to write from."""
+"""A rehearsed Slack: one app on loopback, installed in a workspace or several, with people to write from."""
 
 from __future__ import annotations
 

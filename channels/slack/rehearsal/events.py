@@ -73,7 +73,7 @@ class Events:
             "api_app_id": self._world.app_id,
             "event": event,
             "type": "event_callback",
-            "event_id": identifier("Ev", f"event {serial}"),
+            "event_id": identifier("Ev", f"event {serial} of {self._world.team_id}"),
             "event_time": int(time.time()),
             "authorizations": [
                 {

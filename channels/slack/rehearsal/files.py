@@ -46,6 +46,10 @@ class Files:
         self._waiting[ticket] = file
         return {"upload_url": f"{self._url()}/upload/v1/{ticket}", "file_id": file.info["id"]}
 
+    def expects(self, ticket: str) -> bool:
+        """Whether an upload address is of this workspace."""
+        return ticket in self._waiting
+
     async def upload(self, request: web.Request) -> web.Response:
         """The bytes, as they are or as a form's file; as many as were announced."""
         file = self._waiting.get(request.match_info["ticket"])

@@ -77,6 +77,10 @@ class Interactions:
         }
         self._ask("slash_commands", payload, chat)
 
+    def knows(self, ticket: str) -> bool:
+        """Whether a response URL is of this workspace."""
+        return ticket in self._asked
+
     async def respond(self, request: web.Request) -> web.Response:
         """A message at a response URL, at most five times."""
         asked = self._asked.get(request.match_info["ticket"])

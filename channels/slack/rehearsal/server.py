@@ -1,4 +1,4 @@
-"""A strict stand-in for Slack, on loopback: one workspace in which one app is installed."""
+"""A strict stand-in for Slack, on loopback: one app, installed in one workspace or in several."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from aiohttp import web
 
 from channels.rehearsal.faults import Fault
 from channels.rehearsal.server import Rehearsal, Unsayable, dropped
-from channels.slack.rehearsal.chat import Messages, told
-from channels.slack.rehearsal.conversations import Conversations
+from channels.slack.rehearsal.chat import told
 from channels.slack.rehearsal.delivery import Delivery
 from channels.slack.rehearsal.errors import ApiError
-from channels.slack.rehearsal.events import Events
-from channels.slack.rehearsal.files import Files
-from channels.slack.rehearsal.interactions import Interactions
 from channels.slack.rehearsal.method import Method
-from channels.slack.rehearsal.people import People
 from channels.slack.rehearsal.sockets import Sockets
+from channels.slack.rehearsal.workspace import VERIFICATION_TOKEN, Surroundings, Workspace
 from channels.slack.rehearsal.world import World
 
 Json = dict[str, Any]
@@ -30,7 +26,6 @@ Json = dict[str, Any]
 BOT_TOKEN = "xoxb-1000000001-1000000002-" + "R" * 24
 APP_TOKEN = "xapp-1-A0REHEARSAL-1000000003-" + "r" * 64
 SIGNING_SECRET = "0123456789abcdef" * 2
-VERIFICATION_TOKEN = "R" * 24
 
 SCOPES = (
     "app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
@@ -45,9 +40,11 @@ SAYING = {"chat.postMessage", "chat.update", "files.completeUploadExternal"}
 class SlackRehearsal(Rehearsal):
     """Slack for one app. `per_channel` is the pause in seconds it wants between posts in a channel, 0 for none.
 
-    `retry_scale` shortens the waits between retries, `patience` is how many seconds an event waits to be acknowledged,
-    `echoes` whether the app is told of its own posts. Of a fault with a status below 500, `description` is the error
-    that Slack answers, with status 200 as it does; 429 is answered as such, with Retry-After.
+    The app is installed in `team`, and in `more_teams` with a token each: what is said there names its `workspace`, and
+    its chats are `TEAM-ID:CHAT-ID` in the control API. `retry_scale` shortens the waits between retries, `patience` is
+    how many seconds an event waits to be acknowledged, `echoes` whether the app is told of its own posts. Of a fault
+    with a status below 500, `description` is the error that Slack answers, with status 200 as it does; 429 is answered
+    as such, with Retry-After.
     """
 
     def __init__(
@@ -57,6 +54,7 @@ class SlackRehearsal(Rehearsal):
         app_token: str = APP_TOKEN,
         signing_secret: str = SIGNING_SECRET,
         team: str = "rehearsal",
+        more_teams: tuple[str, ...] = (),
         bot_name: str = "rehearsal_bot",
         scopes: tuple[str, ...] = SCOPES,
         host: str = "127.0.0.1",
@@ -69,45 +67,44 @@ class SlackRehearsal(Rehearsal):
     ) -> None:
         super().__init__(host, port)
         self.hook_url = hook_url
-        self.bot_token, self.app_token, self.signing_secret = bot_token, app_token, signing_secret
-        self.world = World(team, bot_name)
+        self.app_token, self.signing_secret = app_token, signing_secret
         self.pings: list[str] = []
+        self._scopes = scopes
+        worlds = [World(name, bot_name, first=not number) for number, name in enumerate((team, *more_teams))]
         self.delivery = Delivery(
-            lambda arrived: Sockets(self.world.app_id, patience, arrived),
+            lambda arrived: Sockets(worlds[0].app_id, patience, arrived),
             lambda: self.hook_url,
             self.background,
             signing_secret=signing_secret,
             patience=patience,
             retry_scale=retry_scale,
         )
-        events = Events(self.world, self.delivery, self.faults.reordered, VERIFICATION_TOKEN)
-        self._scopes = scopes
-        self._revoked = ""
-        messages = Messages(self.world, events, self.said, self.journal.typing, per_channel=per_channel, echoes=echoes)
-        self._files = Files(self.world, messages, lambda: self.url)
-        self._interactions = Interactions(
-            self.world,
-            self.delivery,
-            self.said,
-            self.background,
-            url=lambda: self.url,
-            verification_token=VERIFICATION_TOKEN,
-        )
-        self._people = People(
-            self.world,
-            events,
-            self._interactions,
-            url=lambda: self.url,
-            revoke=self._revoke,
+        around = Surroundings(
+            delivery=self.delivery,
+            journal=self.journal,
+            reordered=self.faults.reordered,
+            background=self.background,
             disconnect=self._disconnect,
+            url=lambda: self.url,
+            scopes=scopes,
+            per_channel=per_channel,
+            echoes=echoes,
         )
-        self._methods = {
-            **messages.methods(),
-            **Conversations(self.world).methods(),
-            **self._files.methods(),
-            "auth.test": Method(self._auth_test),
-            "apps.connections.open": Method(self._open, app=True),
-        }
+        self.workspaces = [
+            Workspace(around, world, *((_token(world), f"{world.team_id}:") if number else (bot_token,)))
+            for number, world in enumerate(worlds)
+        ]
+        self._open_method = Method(self._open, app=True)
+
+    @property
+    def world(self) -> World:
+        """The first workspace's people, conversations and files."""
+        return self.workspaces[0].world
+
+    @property
+    def bot_token(self) -> str:
+        """The first workspace's token."""
+        return self.workspaces[0].bot_token
 
     @property
     def base_url(self) -> str:
@@ -118,14 +115,22 @@ class SlackRehearsal(Rehearsal):
         """The Web API, websockets, response URLs, and the two ways of a file."""
         router.add_route("*", "/api/{method}", self._call)
         router.add_get("/link/", self.delivery.sockets.serve)
-        router.add_post("/response/{ticket}", self._interactions.respond)
-        router.add_post("/upload/v1/{ticket}", self._files.upload)
+        router.add_post("/response/{ticket}", self._respond)
+        router.add_post("/upload/v1/{ticket}", self._upload)
         router.add_get("/files-pri/{team_and_file}/{name}", self._file)
         router.add_get("/files-pri/{team_and_file}/download/{name}", self._file)
 
     async def say(self, request: Json) -> Json:
         """Let a person write, press, react, edit, delete; the app be uninstalled or disconnected. Raises Unsayable."""
-        return await self._people.act(request, twice=self.faults.duplicates())
+        given = dict(request)
+        team, _, chat = str(given.get("chat") or "").rpartition(":")
+        if team:
+            given["chat"] = chat
+        wanted = str(given.pop("workspace", "") or team)
+        workspace = next((w for w in self.workspaces if wanted in ("", w.world.team, w.world.team_id)), None)
+        if workspace is None:
+            raise Unsayable(f"workspace is one of {', '.join(w.world.team for w in self.workspaces)}")
+        return await workspace.say(given, twice=self.faults.duplicates())
 
     async def set_hook(self, url: str) -> None:
         """Deliver there from now on, once it answered Slack's challenge. Raises Unsayable."""
@@ -137,9 +142,9 @@ class SlackRehearsal(Rehearsal):
     async def reset(self) -> None:
         """Forget everyone and everything; the app is installed, and its sockets stay."""
         await super().reset()
-        self.world.forget()
+        for workspace in self.workspaces:
+            workspace.forget()
         self.pings.clear()
-        self._revoked = ""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -174,27 +179,30 @@ class SlackRehearsal(Rehearsal):
             return _api_test(params), {}
         headers = {"x-oauth-scopes": ",".join(self._scopes), "x-accepted-oauth-scopes": ""}
         try:
-            method = self._methods.get(name)
-            if method is None:
-                raise ApiError("unknown_method", req_method=name)
-            self._authorise(token, method)
+            method = self._method(name, token)
             headers["x-accepted-oauth-scopes"] = method.scope
             return {"ok": True, **await method.act({} if is_json and method.form else params)}, headers
         except ApiError as error:
             wait = error.more.pop("retry_after", None)
             return error.answer, headers if wait is None else {**headers, "Retry-After": str(wait)}
 
-    def _authorise(self, token: str, method: Method) -> None:
+    def _method(self, name: str, token: str) -> Method:
+        """The method that a token may call: each workspace has its own. Raises ApiError."""
+        workspace = next((w for w in self.workspaces if w.bot_token == token), None)
+        method = (
+            self._open_method if name == "apps.connections.open" else (workspace or self.workspaces[0]).method(name)
+        )
+        if method is None:
+            raise ApiError("unknown_method", req_method=name)
         if not token:
             raise ApiError("not_authed")
-        if token not in (self.bot_token, self.app_token):
+        if workspace is not None:
+            workspace.authorise(method)
+        elif token != self.app_token:
             raise ApiError("invalid_auth")
-        if (token == self.app_token) is not method.app:
+        elif not method.app:
             raise ApiError("not_allowed_token_type")
-        if token == self.bot_token and self._revoked:
-            raise ApiError(self._revoked)
-        if method.scope and method.scope not in self._scopes:
-            raise ApiError("missing_scope", needed=method.scope, provided=",".join(self._scopes))
+        return method
 
     def _faulty(self, name: str, params: Json, fault: Fault) -> web.Response:
         headers: dict[str, str] = {}
@@ -217,32 +225,33 @@ class SlackRehearsal(Rehearsal):
             answer = {**answer, "pings": pings}
         self.recorded(name, params, status, answer)
 
-    async def _auth_test(self, _params: Json) -> Json:
-        return {
-            "url": f"https://{self.world.team}.slack.com/",
-            "team": self.world.team,
-            "user": self.world.bot_name,
-            "team_id": self.world.team_id,
-            "user_id": self.world.bot,
-            "bot_id": self.world.bot_id,
-            "is_enterprise_install": False,
-        }
-
     async def _open(self, _params: Json) -> Json:
         query = f"ticket={self.delivery.sockets.ticket()}&app_id={self.world.app_id}"
         return {"url": f"{self.url.replace('http', 'ws', 1)}/link/?{query}"}
 
-    async def _file(self, request: web.Request) -> web.Response:
-        bearer = request.headers.get("Authorization", "")
-        allowed = bearer == f"Bearer {self.bot_token}" and "files:read" in self._scopes and not self._revoked
-        return self._files.fetch(request.match_info["team_and_file"].rpartition("-")[2], allowed=allowed)
+    async def _respond(self, request: web.Request) -> web.Response:
+        ticket = request.match_info["ticket"]
+        its = next((w for w in self.workspaces if w.interactions.knows(ticket)), self.workspaces[0])
+        return await its.interactions.respond(request)
 
-    def _revoke(self, error: str) -> None:
-        self._revoked = error
+    async def _upload(self, request: web.Request) -> web.Response:
+        ticket = request.match_info["ticket"]
+        its = next((w for w in self.workspaces if w.files.expects(ticket)), self.workspaces[0])
+        return await its.files.upload(request)
+
+    async def _file(self, request: web.Request) -> web.Response:
+        team, _, file_id = request.match_info["team_and_file"].rpartition("-")
+        its = next((w for w in self.workspaces if w.world.team_id == team), self.workspaces[0])
+        return its.file(file_id, request.headers.get("Authorization", ""))
 
     async def _disconnect(self, reason: str) -> None:
         await self.delivery.sockets.disconnect(reason)
         self.background(self.delivery.sockets.expire())
+
+
+def _token(world: World) -> str:
+    """A bot token for one more workspace."""
+    return f"xoxb-1000000001-{int.from_bytes(world.team_id.encode()[-4:], 'big')}-{'R' * 24}"
 
 
 async def _params(request: web.Request) -> tuple[Json, str]:

@@ -58,17 +58,21 @@ class File:
 
 
 class World:
-    """The workspace in which the app is installed."""
+    """One workspace in which the app is installed. The app is the same in all, its bot is another one in each.
 
-    def __init__(self, team: str, bot_name: str) -> None:
+    People and chats of the same name have the same ids in all of them: Slack doesn't promise that they differ.
+    """
+
+    def __init__(self, team: str, bot_name: str, *, first: bool = True) -> None:
         self.team, self.team_id = team, identifier("T", team)
         self.app_id = identifier("A", bot_name)
-        self.bot_id = identifier("B", bot_name)
+        bot = bot_name if first else f"{bot_name} of {team}"
+        self.bot_id = identifier("B", bot)
         self.bot_name = bot_name
         self.users: dict[str, Json] = {}
         self.chats: dict[str, Chat] = {}
         self.files: dict[str, File] = {}
-        self.bot = self.person(bot_name, is_bot=True)["id"]
+        self.bot = self.person(bot, is_bot=True)["id"]
         self._last = 0
         self._count = 0
 
