@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -207,12 +208,18 @@ class Secret:
     """A secret a connection needs: its name in the vault, and the option that names where to read it.
 
     `option` "token" gives the command line `--token-env` and `--token-file`. `label` is what a person is asked for.
+    Of `many` there may be several, given by repeating the option; they are kept as one value, a line each.
     """
 
     name: str
     option: str
     label: str
     required: bool = True
+    many: bool = False
+
+    def each(self, value: str) -> tuple[str, ...]:
+        """The secrets in a value: of `many`, what spaces, lines or commas part."""
+        return tuple(part for part in re.split(r"[\s,]+", value) if part) if self.many else (value,)
 
 
 class ConnectionSettings(BaseModel, extra="forbid", frozen=True):

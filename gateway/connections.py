@@ -85,7 +85,8 @@ async def open_connection(
             f"The vault has no {missing.label} for connection '{connection.id}'.",
             fix=f"Add it again with `postroom connection add {connection.channel} --id {connection.id} …`.",
         )
-    for secret in (*secrets.values(), connection.hook_secret):
+    several = (part for s in channel.secrets if s.name in secrets for part in s.each(secrets[s.name]))
+    for secret in (*several, connection.hook_secret):
         logs.hide(secret)
     try:
         parsed = channel.settings.model_validate(connection.settings)

@@ -1,8 +1,8 @@
-"""Which installation of an app a connection is, and whether a payload is meant for it."""
+"""Which installation of an app a payload is meant for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,21 +19,42 @@ class Account:
     bot_id: str = ""
     enterprise_id: str = ""
     is_org: bool = False
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The workspace, for people."""
+        return f"{self.name} ({self.team_id})" if self.name else self.team_id
 
 
-def is_for(payload: Json, account: Account) -> bool:
-    """Whether this payload was sent to that installation.
+def addressee(payload: Json, accounts: Sequence[Account]) -> Account | None:
+    """The installation that this payload was sent to, or None where it is none of these.
 
     The outer team of an event is where it happened, which in a shared channel can be somebody else's workspace; the
-    first of `authorizations` is the installation it was sent to. Without a team it went to the whole organisation.
+    first of `authorizations` is the installation it was sent to. Without a team it went to the whole organisation. A
+    button belongs to the installation whose bot posted it, whatever workspace the person who pressed it is from.
     """
-    team, enterprise = _addressee(payload)
+    poster = _poster(payload)
+    own = next((account for account in accounts if poster and account.bot_id == poster), None)
+    if own is not None:
+        return own
+    team, enterprise = _addressed(payload)
+    single = next((account for account in accounts if not account.is_org and account.team_id == team), None)
+    return single or next((account for account in accounts if _is_org_of(account, team, enterprise)), None)
+
+
+def _is_org_of(account: Account, team: str, enterprise: str) -> bool:
     if account.is_org and account.enterprise_id:
         return account.enterprise_id in (enterprise, team)
-    return team == account.team_id
+    return account.is_org and account.team_id == team
 
 
-def _addressee(payload: Json) -> tuple[str, str]:
+def _poster(payload: Json) -> str:
+    message = payload.get("message") if payload.get("type") == "block_actions" else None
+    return str(message.get("bot_id") or "") if isinstance(message, Mapping) else ""
+
+
+def _addressed(payload: Json) -> tuple[str, str]:
     authorizations = payload.get("authorizations")
     if authorizations:
         first = authorizations[0]

@@ -8,7 +8,7 @@ from typing import cast
 
 from channels.adapter import Adapter, Channel, OpenConnection, Secret
 from channels.errors import ConnectionBroken
-from channels.slack.settings import SlackSettings, complain, transport
+from channels.slack.settings import BOT_TOKEN, SlackSettings, complain, transport
 
 
 @asynccontextmanager
@@ -30,7 +30,7 @@ CHANNEL = Channel(
     label="Slack",
     settings=SlackSettings,
     secrets=(
-        Secret("bot_token", "bot-token", "bot token (xoxb-…)"),
+        BOT_TOKEN,
         Secret("app_token", "app-token", "app-level token (xapp-…)", required=False),
         Secret("signing_secret", "signing-secret", "signing secret", required=False),
     ),
@@ -40,7 +40,8 @@ CHANNEL = Channel(
         "At api.slack.com/apps, subscribe to the bot events app_mention, message.im, message.channels, message.groups,"
         " message.mpim, reaction_added, member_joined_channel, app_uninstalled and tokens_revoked. For Socket Mode turn"
         " it on there. For HTTP paste the hook URL as request URL under Event Subscriptions, Interactivity and each"
-        " slash command. A workspace needs an app of its own: Slack gives each event of an app to one place only."
+        " slash command. For one app in several workspaces give the bot token of each to the same connection: Slack"
+        " delivers each event of an app to one place only."
     ),
     complain=complain,
     by_webhook=lambda settings, secrets: transport(cast(SlackSettings, settings), secrets) == "http",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from channels.adapter import ConnectionReport, Finding
 from channels.errors import SendError, SendRefused
 from channels.slack.account import Account
 from channels.slack.client import SlackClient
+from channels.slack.installations import Installation, Installations
 from channels.slack.settings import Transport
 
 SPEAKS = "chat:write"
@@ -33,21 +36,41 @@ GOES_WITHOUT = {
 INSTALL = "Add scopes at api.slack.com/apps under OAuth & Permissions, and install the app again."
 
 
-async def check(
-    client: SlackClient, transport: Transport, app_token: str, hook_url: str
-) -> tuple[ConnectionReport, Account | None]:
-    """The report, and the account where Slack told it."""
+async def check(installations: Installations, transport: Transport, app_token: str, hook_url: str) -> ConnectionReport:
+    """The report. The accounts that Slack tells are remembered."""
+    told = [await _workspace(each, installations) for each in installations.all]
+    findings = [finding for _, about in told for finding in about]
+    names = [name for name, _ in told if name]
+    if names:
+        client = installations.first.client
+        findings += _twice(installations)
+        findings.append(await _socket_finding(client, app_token) if transport == "socket" else _hook_finding(hook_url))
+    return ConnectionReport(all(f.ok for f in findings), ", ".join(names), tuple(findings))
+
+
+async def _workspace(each: Installation, installations: Installations) -> tuple[str, list[Finding]]:
+    """The bot's name in one workspace, empty where Slack doesn't tell it, and what was found there."""
     try:
-        account, answer = await client.identify()
+        account, answer = await each.client.identify()
     except SendError as error:
-        return ConnectionReport(False, findings=(_failed(error),)), None
-    workspace, bot = str(answer.get("team") or account.team_id), f"@{answer.get('user') or account.user_id}"
-    findings = [
-        _token_finding(account, bot, workspace),
-        *_scopes(str(answer.headers.get("x-oauth-scopes") or "")),
-        await _socket_finding(client, app_token) if transport == "socket" else _hook_finding(hook_url),
+        if isinstance(error, SendRefused):
+            each.refused = error
+        return "", [_failed(error, f"{each.title}: " if installations.several else "")]
+    each.account, each.refused = account, None
+    workspace, bot = account.name or account.team_id, f"@{answer.get('user') or account.user_id}"
+    where = f"{workspace}: " if installations.several else ""
+    scopes = _scopes(str(answer.headers.get("x-oauth-scopes") or ""))
+    findings = [_token_finding(account, bot, workspace), *(replace(f, message=f"{where}{f.message}") for f in scopes)]
+    return f"{bot} in {workspace}", findings
+
+
+def _twice(installations: Installations) -> list[Finding]:
+    """Of two tokens for one workspace only the first is used."""
+    teams = [each.account.team_id for each in installations.all if each.account]
+    return [
+        Finding("workspace_twice", False, f"Two of the bot tokens are for workspace {team_id}.", "Give one for each.")
+        for team_id in sorted({team_id for team_id in teams if teams.count(team_id) > 1})
     ]
-    return ConnectionReport(all(f.ok for f in findings), f"{bot} in {workspace}", tuple(findings)), account
 
 
 def _token_finding(account: Account, bot: str, workspace: str) -> Finding:

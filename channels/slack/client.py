@@ -80,6 +80,7 @@ class SlackClient:
                 bot_id=str(answer.get("bot_id") or ""),
                 enterprise_id=str(answer.get("enterprise_id") or ""),
                 is_org=answer.get("is_enterprise_install") is True,
+                name=str(answer.get("team") or ""),
             )
             return account, answer
 

@@ -27,8 +27,8 @@ SAID = {None, "", "bot_message", "file_share", "me_message", "thread_broadcast"}
 """Subtypes of messages that somebody wrote. Any other tells of something that happened in the channel."""
 
 GONE_FOR_GOOD = {
-    "app_uninstalled": "The app was uninstalled from the workspace.",
-    "tokens_revoked": "The app's bot token was revoked.",
+    "app_uninstalled": "The app was uninstalled from workspace {}.",
+    "tokens_revoked": "The app's bot token for workspace {} was revoked.",
 }
 
 
@@ -208,7 +208,9 @@ def _gone(event: Json, context: Context) -> Reading:
             channel=team,
             scope="group",
             sender=Sender(id=team),
-            status=StatusUpdate("connection", "needs_attention", code=code, detail=GONE_FOR_GOOD[code]),
+            status=StatusUpdate(
+                "connection", "needs_attention", code=code, detail=GONE_FOR_GOOD[code].format(context.account.title)
+            ),
         )
     ]
 

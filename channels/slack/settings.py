@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from channels.adapter import ConnectionSettings
+from channels.adapter import ConnectionSettings, Secret
 
 PUBLIC_API = "https://slack.com/api/"
 
@@ -21,7 +21,16 @@ class SlackSettings(ConnectionSettings, frozen=True):
         default="auto", description="socket or http; auto is socket where an app token is given, else http"
     )
     base_url: str = Field(default=PUBLIC_API, pattern=r"^https?://", description="where Slack's Web API is")
+    home_team: str = Field(
+        default="",
+        pattern=r"^([TE][A-Z0-9]+)?$",
+        description="the workspace whose chats go by their plain ids, where there are several; else the first token's",
+    )
     answer_edits: bool = Field(default=False, description="let an edited message start a turn of its own")
+
+
+BOT_TOKEN = Secret("bot_token", "bot-token", "bot token (xoxb-…)", many=True)
+"""One for each workspace that the app is installed in."""
 
 
 def transport(settings: SlackSettings, secrets: Collection[str]) -> Transport:

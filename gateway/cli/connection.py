@@ -149,8 +149,9 @@ def register_channels() -> None:
 
 
 def _adder(channel: Channel) -> Callable[..., None]:
-    def add_connection(**given: str | None) -> None:
-        _add(channel, {key.removeprefix("o_"): value for key, value in given.items() if value is not None})
+    def add_connection(**given: str | list[str] | None) -> None:
+        lines = {key: value if isinstance(value, str) else "\n".join(value) for key, value in given.items() if value}
+        _add(channel, {key.removeprefix("o_"): value for key, value in lines.items()})
 
     parameters = [
         _option("id", "ID", "A short name for this connection.", required=True),
@@ -158,8 +159,10 @@ def _adder(channel: Channel) -> Callable[..., None]:
         _option("owner", "SENDER-IDS", "Sender ids that count as the owner, separated by commas."),
     ]
     for secret in channel.secrets:
-        parameters.append(_option(f"{secret.option}-env", "VAR", f"Read the {secret.label} from this variable."))
-        parameters.append(_option(f"{secret.option}-file", "PATH", f"Read the {secret.label} from this file."))
+        again = " Repeatable: one for each workspace." if secret.many else ""
+        for kind, metavar, text in (("env", "VAR", "variable"), ("file", "PATH", "file")):
+            text = f"Read the {secret.label} from this {text}.{again}"
+            parameters.append(_option(f"{secret.option}-{kind}", metavar, text, many=secret.many))
     for name, field in channel.settings.model_fields.items():
         option = (field.alias or name).replace("_", "-")
         parameters.append(_option(option, "VALUE", field.description or f"Default: {field.default}."))
@@ -167,9 +170,11 @@ def _adder(channel: Channel) -> Callable[..., None]:
     return add_connection
 
 
-def _option(name: str, metavar: str, text: str, *, required: bool = False) -> inspect.Parameter:
+def _option(name: str, metavar: str, text: str, *, required: bool = False, many: bool = False) -> inspect.Parameter:
     option = typer.Option(f"--{name}", metavar=metavar, help=text)
     annotation: object = Annotated[str, option] if required else Annotated[str | None, option]
+    if many:
+        annotation = Annotated[list[str] | None, option]
     default = inspect.Parameter.empty if required else None
     return inspect.Parameter(  # the prefix lets an option be called `from`
         "o_" + name.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -211,27 +216,37 @@ def _add(channel: Channel, given: dict[str, str]) -> None:
 
 
 def _read_secret(secret: Secret, given: dict[str, str]) -> str | None:
+    """The secret, asked for where no option gives it; of `many`, all of them, a line each."""
     key = secret.option.replace("-", "_")
-    variable, path = given.get(f"{key}_env"), given.get(f"{key}_file")
-    if variable is not None:
-        value = os.environ.get(variable, "").strip()
-        where = f"The variable {variable} is not set or empty."
-    elif path is not None:
-        try:
-            value = Path(path).expanduser().read_text().strip()
-        except OSError as error:
-            raise SecretMissing(f"{path} can't be read: {error.strerror}.") from error
-        where = f"{path} is empty."
-    elif not secret.required:
+    variables, paths = given.get(f"{key}_env", ""), given.get(f"{key}_file", "")
+    if variables or paths:
+        values = [*map(_from_variable, variables.splitlines()), *map(_from_file, paths.splitlines())]
+        return "\n".join(values)
+    if not secret.required:
         return None
-    elif sys.stdin.isatty():
-        value = str(typer.prompt(secret.label, hide_input=True)).strip()
-        where = "Nothing was typed."
-    else:
+    if not sys.stdin.isatty():
         raise SecretMissing(
             f"The {secret.label} is missing.",
             fix=f"Give it with --{secret.option}-env VAR or --{secret.option}-file PATH.",
         )
+    value = str(typer.prompt(secret.label, hide_input=True)).strip()
     if not value:
-        raise SecretMissing(f"No {secret.label}: {where}")
+        raise SecretMissing(f"No {secret.label}: nothing was typed.")
+    return value
+
+
+def _from_variable(variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise SecretMissing(f"The variable {variable} is not set or empty.", fix=f"Set {variable}.")
+    return value
+
+
+def _from_file(path: str) -> str:
+    try:
+        value = Path(path).expanduser().read_text().strip()
+    except OSError as error:
+        raise SecretMissing(f"{path} can't be read: {error.strerror}.", fix="Check the path.") from error
+    if not value:
+        raise SecretMissing(f"{path} is empty.", fix="Put the secret there.")
     return value

@@ -85,9 +85,9 @@ async def far_end() -> AsyncIterator[FarEnd]:
 
 @asynccontextmanager
 async def opened(
-    base_url: str, *, hook_url: str = HOOK, mode: Any = "auto", **secrets: str
+    base_url: str, *, hook_url: str = HOOK, mode: Any = "auto", home_team: str = "", **secrets: str
 ) -> AsyncIterator[SlackAdapter]:
-    settings = SlackSettings(mode=mode, base_url=base_url)
+    settings = SlackSettings(mode=mode, base_url=base_url, home_team=home_team)
     secrets = {"bot_token": "xoxb-1", **(secrets or {"signing_secret": "s" * 32})}
     async with CHANNEL.open(OpenConnection("team", settings, secrets, hook_url)) as adapter:
         assert isinstance(adapter, SlackAdapter)

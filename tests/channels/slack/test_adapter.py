@@ -16,8 +16,9 @@ from channels.adapter import HookRequest, OpenConnection, Rate
 from channels.errors import ConnectionBroken, PayloadError, VerificationError
 from channels.fetch import FetchFailed, FetchRefused
 from channels.message import Attachment, Button, OutboundMessage
-from channels.slack.adapter import AccountUnknown, SlackAdapter
+from channels.slack.adapter import SlackAdapter
 from channels.slack.channel import CHANNEL
+from channels.slack.installations import AccountUnknown
 from channels.slack.rehearsal import SlackRehearsal
 from channels.slack.settings import PUBLIC_API, SlackSettings, complain, transport
 from channels.telegram.settings import TelegramSettings
@@ -83,7 +84,7 @@ async def test_the_pause_that_slack_asks_for_is_kept(monkeypatch):
         pauses.append(seconds)
 
     async with far_end() as far, opened(f"{far.url}/api/") as adapter:
-        monkeypatch.setattr("channels.slack.adapter.asyncio.sleep", sleep)
+        monkeypatch.setattr("channels.slack.installations.asyncio.sleep", sleep)
         far.answer("auth.test", Page(429, headers={"Retry-After": "40"}), Page(500), {"ok": True}, AUTH)
         await adapter.receive(Shelf())
     assert pauses[:3] == [40.0, 0.002, 0.004]

@@ -168,7 +168,7 @@ async def test_a_socket_elsewhere_is_opened_past_the_environments_proxy(link, mo
 async def test_only_slacks_own_api_is_asked_through_the_environments_proxy(monkeypatch, base_url, proxied):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
     async with opened(base_url) as adapter:
-        assert bool(adapter._client.web.proxy) is proxied
+        assert bool(adapter._installations.first.client.web.proxy) is proxied
 
 
 # the rehearsed Slack
