@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agents_runtime.registry import Registry
-from agents_runtime.tools import BUILT_IN
 from agents_runtime.tools.grants import open_to, resolve_grants
+from builder_skill.system_skill import AGENT_ID
 from channels.errors import PostroomError
+from gateway.builder import KNOWN
 from gateway.connecting import is_by_webhook
 from gateway.ledger.protocol import Deployment, Ledger
 from gateway.settings import Settings
@@ -107,6 +108,12 @@ class Deployer:
             package = self._registry.get(agent_id)
         except PostroomError as error:
             return AgentFacts(agent_id, "disabled", problem=str(error))
-        reachable = open_to(package.id, package.source, BUILT_IN)
+        reachable = open_to(package.id, package.source, KNOWN)
         grants = resolve_grants(package.manifest.allowed_tools, reachable)
-        return AgentFacts(agent_id, package.manifest.status, package.revision, missing_tools=grants.missing)
+        return AgentFacts(
+            agent_id,
+            package.manifest.status,
+            package.revision,
+            missing_tools=grants.missing,
+            owner_only=package.source == "bundled" and package.id == AGENT_ID,
+        )

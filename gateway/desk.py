@@ -11,8 +11,8 @@ from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
 from agents_runtime.run import Run
 from agents_runtime.runner import Runner
-from agents_runtime.tools import BUILT_IN
 from builder_skill.desk import Desk
+from gateway.builder import KNOWN
 from gateway.deploying import Deployer
 from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
@@ -24,7 +24,7 @@ def lay_desk(settings: Settings, ledger: Ledger, registry: Registry, by: str) ->
         registry=registry,
         agents_dir=settings.agents_dir,
         kept_dir=settings.home / "kept",
-        provided=BUILT_IN,
+        provided=KNOWN,
         deploys=Deployer(ledger, registry, settings, by),
         running=partial(open_runner, settings),
     )
@@ -35,6 +35,6 @@ async def open_runner(settings: Settings) -> AsyncIterator[Run]:
     """A runner on the configured models, for as long as the context lasts."""
     models = ModelCatalogue(settings.models, os.environ)
     try:
-        yield Runner(models, BUILT_IN).run
+        yield Runner(models, KNOWN).run
     finally:
         await models.close()

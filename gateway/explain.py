@@ -11,11 +11,11 @@ from pydantic import JsonValue
 from agents_runtime.prompt import build_prompt
 from agents_runtime.registry import Registry
 from agents_runtime.sessions import next_session
-from agents_runtime.tools import BUILT_IN
-from agents_runtime.tools.grants import resolve_grants
+from agents_runtime.tools.grants import open_to, resolve_grants
 from channels.errors import PostroomError
 from channels.message import InboundMessage
 from channels.registry import load
+from gateway.builder import KNOWN
 from gateway.connections import Opened
 from gateway.ledger.protocol import Ledger, StoredMessage
 from gateway.times import iso
@@ -97,7 +97,8 @@ async def _decisions(message: InboundMessage, connection: Connection, ledger: Le
         package = registry.get(route.agent_id)
     except PostroomError as error:
         return [*steps, Step("agent", error.code, {"message": error.message, "fix": error.fix})]
-    grants = resolve_grants(package.manifest.allowed_tools, BUILT_IN)
+    reachable = open_to(package.id, package.source, KNOWN)
+    grants = resolve_grants(package.manifest.allowed_tools, reachable)
     agent: dict[str, JsonValue] = {"source": package.source, "status": package.manifest.status}
     steps.append(Step("agent", package.id, {**agent, "revision": package.revision[:12]}))
     session = await ledger.session(message.conversation, package.id)

@@ -12,6 +12,7 @@ from aiohttp import web
 from channels.adapter import HookRequest
 from channels.errors import PayloadError, PostroomError, VerificationError
 from gateway import metrics
+from gateway.api import Api
 from gateway.connections import Connections
 from gateway.ledger.protocol import Depths, LedgerUnavailable
 from gateway.media import Media
@@ -74,7 +75,11 @@ class Hooks:
 
 
 def build_app(
-    hooks: Hooks, depths: Callable[[], Awaitable[Depths]], ready: Callable[[], bool], media: Media | None = None
+    hooks: Hooks,
+    api: Api,
+    depths: Callable[[], Awaitable[Depths]],
+    ready: Callable[[], bool],
+    media: Media | None = None,
 ) -> web.Application:
     """The gateway's routes. `ready` is False while starting and draining; `media` is there with a public URL only."""
 
@@ -91,6 +96,7 @@ def build_app(
     app.router.add_get("/healthz", healthz)
     app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", metrics_page)
+    api.add_to(app)
     app.router.add_route("*", "/hooks/{connection}/{secret}", hooks)
     if media is not None:
         app.router.add_get("/media/{ticket}/{name}", media)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,7 @@ from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
 from agents_runtime.runner import Runner
 from agents_runtime.tools import BUILT_IN
+from agents_runtime.tools.tool import AnyTool
 from channels.adapter import Call
 from channels.local.channel import Hear, local_channel
 from gateway.connections import Connections
@@ -56,7 +57,9 @@ class Terminal:
 
 
 @asynccontextmanager
-async def open_terminal(settings: Settings, registry: Registry, agent_id: str, hear: Hear) -> AsyncIterator[Terminal]:
+async def open_terminal(
+    settings: Settings, registry: Registry, agent_id: str, hear: Hear, tools: Mapping[str, AnyTool] = BUILT_IN
+) -> AsyncIterator[Terminal]:
     """Talk to one agent, a draft too. What was said is kept in the home's `local.db`."""
     models = ModelCatalogue(settings.models, os.environ)
     async with open_sqlite(settings.home / "local.db", worker=True) as ledger:
@@ -71,7 +74,7 @@ async def open_terminal(settings: Settings, registry: Registry, agent_id: str, h
             connections=connections,
             routes=RouteBook(RouteTable([route])),
             registry=registry,
-            run=Runner(models, BUILT_IN).run,
+            run=Runner(models, tools).run,
             settings=settings,
             statuses=frozenset({"draft", "production"}),
         )

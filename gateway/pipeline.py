@@ -20,10 +20,13 @@ from agents_runtime.run import ModelFailed, Run, RunRequest, RunResult, StepReco
 from agents_runtime.sessions import carry_over, next_session
 from agents_runtime.state import state_dir
 from agents_runtime.tools.grants import AgentHeldBack
+from builder_skill.system_skill import AGENT_ID
 from channels.errors import ConversationMoved, PostroomError, SendRefused, SendRetry
 from channels.message import Attachment, InboundMessage, OutboundMessage
 from gateway import metrics
+from gateway.approvals import Approvals
 from gateway.attachments import Attachments
+from gateway.builder import heard
 from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
 from gateway.ledger.protocol import Delivery, Finish, LeaseLost, Ledger, Piece, RunRecord, Session, Turn
@@ -62,6 +65,7 @@ class Pipeline:
         run: Run,
         settings: Settings,
         statuses: frozenset[str] = frozenset({"production"}),
+        approvals: Approvals | None = None,
     ) -> None:
         self._ledger = ledger
         self._connections = connections
@@ -70,6 +74,7 @@ class Pipeline:
         self._run = run
         self._settings = settings
         self._statuses = statuses
+        self._approvals = approvals
         self._attachments = Attachments(settings.home)
         self._background: set[asyncio.Task[None]] = set()
 
@@ -135,6 +140,8 @@ class Pipeline:
             verdict = next_session(session, idle_rollover=package.manifest.idle_rollover, now=now)
             history = b"" if session is None else session.history
             messages = tuple([await self._with_files(opened, package, m) for m in owned.messages])
+            if self._approvals is not None and package.source == "bundled" and package.id == AGENT_ID:
+                messages = await heard(self._approvals, opened.connection, messages)
             request = RunRequest(
                 agent=package,
                 messages=messages,

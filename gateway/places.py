@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agents_runtime.registry import Root, bundled_root
 from agents_runtime.tree import Stamp, stamp_of
+from builder_skill.system_skill import builder_root
 from gateway.settings import Settings
 
 _PLACES = TypeAdapter(list[Path])
@@ -21,7 +22,7 @@ def agent_roots(
 
     `declared` are the folders a postroom.yaml names; without it, those of the one that was applied last.
     """
-    roots = [Root(bundled_root(), "bundled"), Root(settings.agents_dir, "user")]
+    roots = [Root(bundled_root(), "bundled"), Root(builder_root(), "bundled"), Root(settings.agents_dir, "user")]
     folders = declared_places(settings) if declared is None else declared
     roots += [Root(folder, "project") for folder in folders]
     if project is not None:

@@ -17,9 +17,15 @@ from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
 from agents_runtime.runner import Runner
 from agents_runtime.tools import BUILT_IN
+from builder_skill.system_skill import AGENT_ID, install
 from channels.adapter import Intake
 from channels.errors import PostroomError
+from gateway.access_token import access_token
+from gateway.api import Api
+from gateway.approvals import Approvals
+from gateway.builder import builder_tools
 from gateway.connections import Connections, Opened, media_of
+from gateway.desk import lay_desk
 from gateway.http import Hooks, build_app
 from gateway.ledger.protocol import Ledger, LedgerUnavailable
 from gateway.ledger.sqlite import open_sqlite
@@ -64,8 +70,11 @@ async def run_gateway(
     Raises LedgerInUse where another process works on the ledger, PortTaken where the address is in use.
     """
     models = ModelCatalogue(settings.models, os.environ)
-    runner = Runner(models, BUILT_IN)
+    install(settings.home)
     async with open_sqlite(settings.ledger_path, worker=True) as ledger:
+        desk = lay_desk(settings, ledger, registry, AGENT_ID)
+        approvals = Approvals(ledger, desk, AGENT_ID, settings.auto_approve)
+        runner = Runner(models, {**BUILT_IN, **builder_tools(approvals)})
         connections = Connections(ledger, vault, settings)
         routes = RouteBook(RouteTable([]))
         pipeline = Pipeline(
@@ -75,10 +84,15 @@ async def run_gateway(
             registry=registry,
             run=runner.run,
             settings=settings,
+            approvals=approvals,
         )
         workers = Workers(ledger, pipeline, owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
         state = {"ready": False}
-        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"], media_of(vault, settings))
+        api = Api(
+            Approvals(ledger, lay_desk(settings, ledger, registry, "api"), "api", settings.auto_approve),
+            lambda: access_token(settings),
+        )
+        app = build_app(Hooks(connections, pipeline), api, ledger.depths, lambda: state["ready"], media_of(vault, settings))
         web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
         await web_runner.setup()
         try:

@@ -22,13 +22,15 @@ class Settings:
     """The settings of one process.
 
     `home` holds the ledger, the key, the user's agents and logs. `public_url` is where providers reach the gateway,
-    without a trailing slash, or empty. `models` are POSTROOM_MODEL's entries in order of fallback.
+    without a trailing slash, or empty. `models` are POSTROOM_MODEL's entries in order of fallback. `auto_approve` are
+    the builder's tools that a model may call without asking the owner, `*` for all.
     """
 
     home: Path
     public_url: str = ""
     database_url: str = ""
     models: tuple[str, ...] = ()
+    auto_approve: frozenset[str] = frozenset()
 
     @property
     def ledger_path(self) -> Path:
@@ -51,7 +53,7 @@ class Settings:
 
     @staticmethod
     def from_env(env: Mapping[str, str] | None = None) -> Settings:
-        """Read POSTROOM_HOME, POSTROOM_PUBLIC_URL, POSTROOM_DATABASE_URL and POSTROOM_MODEL. Raises SettingInvalid."""
+        """Read the POSTROOM_ variables: HOME, PUBLIC_URL, DATABASE_URL, AUTO_APPROVE, MODEL. Raises SettingInvalid."""
         values = os.environ if env is None else env
         public_url = values.get("POSTROOM_PUBLIC_URL", "").strip().rstrip("/")
         if public_url and (urlsplit(public_url).scheme not in {"http", "https"} or not urlsplit(public_url).hostname):
@@ -68,5 +70,6 @@ class Settings:
             home=Path(values.get("POSTROOM_HOME") or Path.home() / ".postroom").expanduser().absolute(),
             public_url=public_url,
             database_url=database_url,
+            auto_approve=frozenset(t.strip() for t in values.get("POSTROOM_AUTO_APPROVE", "").split(",") if t.strip()),
             models=tuple(m.strip() for m in values.get("POSTROOM_MODEL", "").split(",") if m.strip()),
         )

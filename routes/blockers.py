@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from routes.connection import Connection
 from routes.facts import AgentFacts, Finding, Proposal
-from routes.route import Route
+from routes.route import Access, Route
 from routes.scope import sample
 
 NAMED = 5
@@ -42,8 +42,10 @@ def about_connection(proposal: Proposal, connection: Connection | None, availabl
     return found
 
 
-def about_agent(agent_id: str, agent: AgentFacts | None, available: Sequence[str]) -> list[Finding]:
-    """agent_missing, agent_invalid, agent_not_production, tool_unavailable."""
+def about_agent(
+    agent_id: str, agent: AgentFacts | None, available: Sequence[str], access: Access | None = None
+) -> list[Finding]:
+    """agent_missing, agent_invalid, agent_not_production, tool_unavailable, agent_owner_only."""
     if agent is None:
         fix = f"Agents you can use: {names(available)}." if available else "Create one, and set it to production."
         return [Finding("agent_missing", f"There is no agent '{agent_id}'.", fix)]
@@ -53,6 +55,9 @@ def about_agent(agent_id: str, agent: AgentFacts | None, available: Sequence[str
             Finding("agent_invalid", message, f"Correct its files, then look again: postroom agent show {agent.id}")
         ]
     found: list[Finding] = []
+    if agent.owner_only and (access is None or access.policy != "owner"):
+        message = f"Agent '{agent.id}' can change agents and routes, so only the owner may talk to it."
+        found.append(Finding("agent_owner_only", message, "Deploy it with access owner."))
     if agent.status != "production":
         message = f"Agent '{agent.id}' has status {agent.status}."
         found.append(Finding("agent_not_production", message, 'Set "status": "production" in its agent.json.'))

@@ -33,13 +33,17 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What preflight needs to know of an agent. `problem` says why it can't be loaded; `missing_tools` hold it back."""
+    """What preflight needs to know of an agent. `problem` says why it can't be loaded; `missing_tools` hold it back.
+
+    `owner_only` agents may do what only the owner may.
+    """
 
     id: str
     status: AgentStatus = "production"
     revision: str = ""
     problem: str = ""
     missing_tools: tuple[str, ...] = ()
+    owner_only: bool = False
 
     @property
     def is_usable(self) -> bool:

@@ -69,7 +69,7 @@ def preflight(proposal: Proposal, facts: Facts) -> Preflight:
         route=route,
         blockers=(
             *about_connection(proposal, connection, connections),
-            *about_agent(proposal.agent_id, facts.agents.get(proposal.agent_id), agents),
+            *about_agent(proposal.agent_id, facts.agents.get(proposal.agent_id), agents, proposal.access),
             *about_rivals(route, conflicts),
         ),
         warnings=tuple(cautions(route, others, connection, more)),

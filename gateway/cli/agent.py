@@ -51,12 +51,13 @@ def show(agent_id: Annotated[str, typer.Argument(metavar="ID")], project: Projec
 
     from agents_runtime.prompt import build_prompt
     from agents_runtime.registry import Registry
-    from agents_runtime.tools import BUILT_IN
-    from agents_runtime.tools.grants import resolve_grants
+    from agents_runtime.tools.grants import open_to, resolve_grants
+    from gateway.builder import KNOWN
     from gateway.places import agent_roots
 
     package = Registry(agent_roots(Settings.from_env(), project)).get(agent_id)
-    grants = resolve_grants(package.manifest.allowed_tools, BUILT_IN)
+    reachable = open_to(package.id, package.source, KNOWN)
+    grants = resolve_grants(package.manifest.allowed_tools, reachable)
     prompt = build_prompt(package, manner="", now=datetime.now(UTC).astimezone())
     row: dict[str, JsonValue] = {
         "manifest": package.manifest.model_dump(mode="json", by_alias=True, exclude_defaults=True),

@@ -9,6 +9,7 @@ import typer
 from channels.errors import PostroomError
 from gateway.cli import (
     agent,
+    build,
     chat,
     connection,
     conversation,
@@ -16,6 +17,7 @@ from gateway.cli import (
     demo,
     doctor,
     explain,
+    mcp,
     package,
     rehearse,
     route,
@@ -39,6 +41,7 @@ app.command()(chat.chat)
 app.command()(doctor.doctor)
 app.command()(explain.explain)
 app.command()(run.key)
+app.command()(build.build)
 app.command()(tool.tool)
 app.command()(declared.plan)
 app.command()(declared.apply)
@@ -47,6 +50,8 @@ app.add_typer(connection.app, name="connection")
 app.add_typer(agent.app, name="agent")
 app.add_typer(package.bench, name="bench")
 app.add_typer(route.app, name="route")
+app.add_typer(build.approvals, name="approval")
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(conversation.conversations, name="conversation")
 app.add_typer(conversation.dead_letters, name="dead-letter")
 

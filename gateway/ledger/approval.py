@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from channels.message import Conversation
 
-ApprovalState = Literal["waiting", "running", "done", "failed", "refused"]
+ApprovalState = Literal["waiting", "running", "done", "failed", "refused", "told"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,8 @@ class Approval:
     """One call of a builder tool that waits for a person, or no longer does.
 
     `preview` is what the person was shown: only exactly that is written. `by` is who asked; `conversation` is where the
-    answer goes, where there is one. `result` is the tool's JSON once it ran, or its error's.
+    answer goes, where there is one. `result` is the tool's JSON once it ran, or its error's;
+    `told` is the state once the caller has it.
     """
 
     id: str

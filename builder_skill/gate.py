@@ -1,0 +1,49 @@
+"""The gate that every door calls tools through: reads pass, writes by a model wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from builder_skill.tools.tool import AnyBuilderTool
+from channels.errors import PostroomError
+from channels.message import Conversation
+
+
+class ApprovalNeeded(PostroomError):
+    """The call waits for the owner's yes. `approval_id` names it; `preview` is what the owner is shown."""
+
+    code = "approval_needed"
+
+    def __init__(self, tool: str, approval_id: str, preview: str) -> None:
+        super().__init__(
+            f"{tool} waits for the owner's yes: approval {approval_id}.",
+            fix=f"The owner says yes with: postroom approval yes {approval_id}. Then call it again, unchanged.",
+        )
+        self.tool = tool
+        self.approval_id = approval_id
+        self.preview = preview
+
+
+class ApprovalRefused(PostroomError):
+    """The owner said no."""
+
+    code = "approval_refused"
+
+
+class ApprovalStale(PostroomError):
+    """What would be written is no longer what the owner was shown."""
+
+    code = "approval_stale"
+
+
+class Gate(Protocol):
+    """One caller's way to the tools."""
+
+    async def call(
+        self, tool: AnyBuilderTool, arguments: Mapping[str, JsonValue], conversation: Conversation | None = None
+    ) -> dict[str, JsonValue]:
+        """Run a tool on JSON arguments. Raises ApprovalNeeded or ApprovalRefused, and what the tool raises."""
+        ...
