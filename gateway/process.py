@@ -92,7 +92,9 @@ async def run_gateway(
             Approvals(ledger, lay_desk(settings, ledger, registry, "api"), "api", settings.auto_approve),
             lambda: access_token(settings),
         )
-        app = build_app(Hooks(connections, pipeline), api, ledger.depths, lambda: state["ready"], media_of(vault, settings))
+        app = build_app(
+            Hooks(connections, pipeline), api, ledger.depths, lambda: state["ready"], media_of(vault, settings)
+        )
         web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
         await web_runner.setup()
         try:
