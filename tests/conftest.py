@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support import emulate
 
 settings.register_profile("postroom", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("postroom")
+
+WITHOUT_EMULATE = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the doubles that others wrote in place before anything is collected, once for all workers."""
+    if not hasattr(config, "workerinput"):
+        config.stash[WITHOUT_EMULATE] = emulate.install()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was no part of this run."""
+    why = config.stash.get(WITHOUT_EMULATE, "")
+    if why:
+        terminalreporter.write_line(f"Not run: tests/channels/emulate, against {emulate.PACKAGE} from npm; {why}.")

@@ -92,7 +92,7 @@ class SlackClient:
     async def file(self, file_id: str) -> Mapping[str, Any]:
         """What Slack knows of a file. Raises SendRetry or SendRefused."""
         async with self._telling():
-            answer = await self.web.files_info(file=file_id)
+            answer = await self._ask("files.info", file=file_id)
             return dict(answer["file"])
 
     async def upload(self, params: Mapping[str, JsonValue]) -> str:
@@ -102,7 +102,7 @@ class SlackClient:
         if size == 0:
             raise SendRefused("An empty file can't be sent.", reason="empty_file")
         async with self._telling(sent=False):  # nothing is seen before the last step
-            ticket = await self.web.files_getUploadURLExternal(filename=name, length=size)
+            ticket = await self._ask("files.getUploadURLExternal", filename=name, length=str(size))
             await self._upload(str(ticket["upload_url"]), path)
         shared = {key: value for key, value in params.items() if key in ("channel_id", "thread_ts")}
         await self.call("files.completeUploadExternal", {**shared, "files": [{"id": ticket["file_id"], "title": name}]})
@@ -127,6 +127,10 @@ class SlackClient:
             timeout = aiohttp.ClientTimeout(total=CALL_SECONDS, sock_connect=5)
             self._session = self.web.session = aiohttp.ClientSession(timeout=timeout)
         return self._session
+
+    async def _ask(self, method: str, **params: str) -> AsyncSlackResponse:
+        """Call a method that takes no JSON, as a form: the library's own would put it all into the address."""
+        return await self.web.api_call(method, data=params)
 
     async def _upload(self, url: str, path: Path) -> None:
         timeout = aiohttp.ClientTimeout(total=UPLOAD_SECONDS, sock_connect=5)

@@ -43,15 +43,15 @@ def check(fields: Fields, *, whatsapp: bool, sender: str, service: str, opted_ou
         raise Refused(400, 21604, "A 'To' phone number is required.")
     if not _is_address(to, whatsapp=whatsapp):
         raise Refused(400, 21211, f"Invalid 'To' Phone Number: {to}")
-    if not origin and fields.get("MessagingServiceSid") != service:
+    chosen = fields.get("MessagingServiceSid")
+    if not origin and not chosen:
         raise Refused(400, 21603, "A 'From' phone number is required.")
+    if chosen and chosen != service:
+        raise Refused(400, 21701, "The Messaging Service does not exist")
     if origin and origin != sender:
-        text = (
-            "could not find a Channel with the specified From address"
-            if whatsapp
-            else "is not a valid, message-capable"
-        )
-        raise Refused(400, 63007 if whatsapp else 21606, f"Twilio {text}: {origin}")
+        if whatsapp:
+            raise Refused(400, 63007, "Twilio could not find a Channel with the specified From address")
+        raise Refused(400, 21606, f"The 'From' phone number {origin} is not a valid message-capable Twilio number")
     if to == origin:
         raise Refused(400, 21266, "'To' and 'From' number cannot be the same")
     if fields.get("ContentSid"):

@@ -49,7 +49,10 @@ class FarEnd:
     async def handle(self, request: web.Request) -> web.Response:
         method = request.match_info["method"]
         is_json = request.content_type == "application/json"
-        asked: Any = await request.json() if is_json else {**request.query, "body": await request.read()}
+        is_form = request.content_type == "application/x-www-form-urlencoded"
+        asked: Any = await request.json() if is_json else dict(await request.post()) if is_form else {}
+        if not asked:
+            asked = {"body": await request.read()}
         self.calls.append((method, asked))
         answers = self.answers[method]
         answer = answers[0] if len(answers) == 1 else answers.pop(0)

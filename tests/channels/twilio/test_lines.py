@@ -118,6 +118,8 @@ async def test_a_messaging_service_sends_without_a_number(server):
         ({"to": "12", "body": "x"}, "21211"),
         ({"to": PERSON, "body": "x" * 1601}, "21617"),
         ({"to": PERSON, "body": "x", "from_": "+15550009999"}, "21606"),
+        ({"to": PERSON, "body": "x", "from_": ""}, "21603"),
+        ({"to": PERSON, "body": "x", "messaging_service_sid": f"MG{'f' * 32}"}, "21701"),
     ],
 )
 async def test_what_twilio_refuses_for_good_is_refused_with_its_code(sms, params, reason):
