@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
@@ -13,6 +15,7 @@ from channels.errors import PostroomError
 from gateway.connecting import is_by_webhook
 from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
+from gateway.silence import SAMPLE, judge
 from gateway.vault import load_vault
 
 LOW_DISK = 1_000_000_000
@@ -80,6 +83,9 @@ async def _connections(settings: Settings, ledger: Ledger) -> list[Finding]:
         ok = row.status != "needs_attention"
         text = f"Connection '{row.id}' ({row.channel}) is {row.status.replace('_', ' ')}. {row.status_detail}".strip()
         findings.append(Finding("connection", ok, text, "" if ok else f"postroom connection check {row.id}"))
+        heard = judge(await ledger.arrivals(row.id, SAMPLE), 0, time.time())
+        if row.enabled and not heard.ok:
+            findings.append(replace(heard, message=f"Connection '{row.id}': {heard.message}"))
         if is_by_webhook(row) and not settings.public_url:
             text = f"Connection '{row.id}' takes webhooks, and nobody can reach this gateway."
             findings.append(Finding("no_public_url", False, text, "Set POSTROOM_PUBLIC_URL."))

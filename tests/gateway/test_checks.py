@@ -16,6 +16,7 @@ from channels.telegram.rehearsal import TelegramRehearsal
 from gateway.checks import check_connection
 from gateway.connecting import is_by_webhook
 from gateway.deploying import Deployer
+from gateway.doctor import examine
 from gateway.ledger.sqlite import open_sqlite
 from gateway.settings import Settings
 from gateway.vault import load_vault
@@ -134,6 +135,20 @@ async def test_silence_is_told_and_is_not_the_connections_fault(settings, server
         assert await stored(ledger) == ("ok", "")
 
 
+async def test_doctor_tells_of_silence_without_asking_the_provider(settings, server):
+    at = [time.time() - 40 * 86_400]
+    async with open_sqlite(settings.ledger_path, worker=False, clock=lambda: at[0]) as ledger:
+        await add(ledger, settings, server)
+        for n in range(20):
+            at[0] += 86_400
+            await ledger.accept([event(n)])
+        found = [f for f in await examine(settings, ledger, Registry([])) if f.code == "silence"]
+        assert [("'shop'" in f.message, "20 days" in f.message) for f in found] == [(True, True)]
+        (row,) = await ledger.connections()
+        await ledger.put_connection(replace(row, enabled=False))
+        assert not [f for f in await examine(settings, ledger, Registry([])) if f.code == "silence"]
+
+
 async def test_a_secret_that_is_gone_needs_attention(ledger, settings, server):
     row = Connection("shop", "telegram", settings={"base_url": server.base_url})
     await ledger.put_connection(row)
@@ -180,7 +195,7 @@ async def test_privacy_mode_is_remembered_and_preflight_warns_of_it(ledger, sett
         (Connection("a", "sms"), True),
         (Connection("a", "whatsapp"), True),
         (Connection("a", "whatsapp", settings={"unknown": 1}), False),
-        (Connection("a", "pigeon"), False),
+        (Connection("a", "no-such-channel"), False),
     ],
 )
 def test_whether_a_provider_has_to_reach_us(row, expected):

@@ -35,8 +35,10 @@ WHERE c.key = ? ORDER BY d.seq DESC LIMIT ?
 """  # noqa: S608 - column names
 
 _ARRIVALS = """
-SELECT m.accepted_at FROM messages m JOIN conversations c ON c.id = m.conversation
-WHERE c.connection_id = ? ORDER BY m.seq DESC LIMIT ?
+SELECT accepted_at FROM messages WHERE seq IN (
+    SELECT m.seq FROM conversations c JOIN messages m ON m.conversation = c.id
+    WHERE c.connection_id = ? ORDER BY m.seq DESC LIMIT ?
+) ORDER BY seq DESC
 """
 
 _DEPTHS = """
