@@ -13,6 +13,11 @@ FENCE = "---"
 _PLAIN = re.compile(r"""([A-Za-z][\w-]*):[ \t]+([^\s"'\[{|>&*!#].*)""")
 """A top-level field whose value is written without quotes."""
 
+_LIST = re.compile(r"([A-Za-z][\w-]*):[ \t]+\[([^\[\]{}]*)\][ \t]*(?:#.*)?")
+"""A top-level list in brackets; a plain `name?` in one is more than this YAML reader takes."""
+
+QUOTES = ("'", '"')
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -70,5 +75,13 @@ def _parsed(text: str) -> JsonValue:
 
 
 def _quoted(line: str) -> str:
+    listed = _LIST.fullmatch(line)
+    if listed is not None:
+        items = (item.strip() for item in listed[2].split(","))
+        return f"{listed[1]}: [{', '.join(item if item[:1] in QUOTES else _in_quotes(item) for item in items if item)}]"
     plain = _PLAIN.fullmatch(line)
-    return line if plain is None else f"{plain[1]}: '{plain[2].rstrip().replace(chr(39), chr(39) * 2)}'"
+    return line if plain is None else f"{plain[1]}: {_in_quotes(plain[2].rstrip())}"
+
+
+def _in_quotes(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -63,7 +63,7 @@ def held_back(agent_id: str, allowed: Sequence[str], provided: Mapping[str, AnyT
     if not missing:
         return None
     known = [*provided, *_families(provided)]
-    near = [name for grant in missing for name in difflib.get_close_matches(grant, known, 1)]
+    near = [name for grant in missing for name in difflib.get_close_matches(grant.lower(), known, 1)]
     hint = f"Did you mean {' and '.join(near)}?" if near else f"Provided are: {', '.join(sorted(provided)) or 'none'}."
     return AgentHeldBack(
         f"Agent '{agent_id}' needs {', '.join(missing)}, and nobody provides it.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue, ValidationError
@@ -25,6 +26,7 @@ from agents_runtime.tools.confine import place_in, rewrite
 from agents_runtime.tools.grants import held_back, open_to
 from agents_runtime.tree import MANIFEST, read_text
 from builder_skill.desk import Desk
+from builder_skill.interchange import read_foreign
 from builder_skill.tools.tool import BuilderTool, Shape
 from builder_skill.workspace.checks import Check, check_package, is_valid
 from builder_skill.workspace.difference import unified
@@ -253,6 +255,24 @@ def _before_create(desk: Desk, given: CreateInput) -> dict[str, str]:
     if not given.overwrite or directory.is_symlink() or (entry is not None and entry.source == "bundled"):
         raise exists(given.id)
     return texts(directory if entry is None else owned(desk, given.id))
+
+
+async def adopt(desk: Desk, path: Path, agent_id: str = "", *, overwrite: bool = False) -> str:
+    """Make a package of another platform's file; its id. The rules are those of agent_create.
+
+    Raises AgentInvalid, AgentExists, ToolNotProvided or SecretFound.
+    """
+
+    def work() -> str:
+        found = read_foreign(path, agent_id)
+        given = CreateInput(id=found.manifest.id, description=found.manifest.description, overwrite=overwrite)
+        refuse_secrets(dict(found.files))
+        _need_tools(desk, found.manifest.id, found.manifest.allowed_tools)
+        _before_create(desk, given)
+        put_whole(desk, found.manifest.id, found.files, overwrite=overwrite)
+        return found.manifest.id
+
+    return await asyncio.to_thread(work)
 
 
 async def _create(desk: Desk, given: CreateInput) -> Created:

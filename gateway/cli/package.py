@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pydantic import JsonValue
@@ -12,8 +12,12 @@ from rich.markup import escape
 
 from gateway.cli.agent import app
 from gateway.cli.output import err, listing, out, print_json
-from gateway.cli.support import Json, Project, use
+from gateway.cli.support import Json, Project, use, with_desk
 
+if TYPE_CHECKING:
+    from builder_skill.desk import Desk
+
+Dialect = Literal["claude-code", "pi", "agent-md"]
 AgentId = Annotated[str, typer.Argument(metavar="ID")]
 Texts = list[str] | None
 
@@ -162,6 +166,48 @@ def rehearse(
         listing(rows, as_json=False, columns=columns, empty="No cases: write some into skills/NAME/benchmarks.json.")
     if not found["passed"]:
         raise typer.Exit(1)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Markdown file with frontmatter.")],
+    agent_id: Annotated[str, typer.Option("--id", metavar="ID", help="Another id than the file's.")] = "",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Move the one with this id to the trash.")] = False,
+) -> None:
+    """Make a package of a file that another platform has: Claude Code, pi, agent.md."""
+    from builder_skill.tools.agents import adopt
+
+    done = with_desk(lambda desk: adopt(desk, file, agent_id, overwrite=overwrite))
+    err.print(f"Made '{done}'. Check it: postroom agent validate {done}")
+
+
+@app.command()
+def export(
+    agent_id: AgentId,
+    dialect: Annotated[Dialect, typer.Option("--as", help="For which platform.")] = "agent-md",
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the files there; print the agent without.")
+    ] = None,
+    project: Project = None,
+) -> None:
+    """Write an agent as other platforms have it."""
+    from builder_skill.interchange import write_foreign
+
+    async def work(desk: Desk) -> dict[str, str]:
+        return write_foreign(desk.registry.get(agent_id), dialect)
+
+    files = with_desk(work, project)
+    if to is None:
+        text, *others = files.values()
+        sys.stdout.write(text)
+        if others:
+            err.print(f"Its {len(others)} skill(s) are files of their own: give --to DIR to write all.")
+        return
+    for path, text in files.items():
+        file = to / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        out.print(f"[green]+[/] {file}")
 
 
 bench = typer.Typer(help="Measure agents.", no_args_is_help=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from pydantic import JsonValue
@@ -14,6 +14,9 @@ from channels.errors import PostroomError
 from gateway.ledger.protocol import Ledger, NotFound
 from gateway.settings import Settings
 from routes.connection import Connection
+
+if TYPE_CHECKING:
+    from builder_skill.desk import Desk
 
 T = TypeVar("T")
 
@@ -53,17 +56,22 @@ def with_ledger(work: Callable[[Settings, Ledger], Awaitable[T]]) -> T:
 
 def use(name: str, arguments: Mapping[str, JsonValue], project: str | None = None) -> dict[str, JsonValue]:
     """Call one of the builder's tools as the owner, on this home."""
-    from agents_runtime.registry import Registry
     from builder_skill.tools import CATALOGUE
     from builder_skill.tools.tool import call, find
+
+    return with_desk(lambda desk: call(find(CATALOGUE, name), desk, arguments), project)
+
+
+def with_desk(work: Callable[[Desk], Awaitable[T]], project: str | None = None) -> T:
+    """Run one piece of work at the owner's desk and return its result."""
+    from agents_runtime.registry import Registry
     from gateway.desk import lay_desk
     from gateway.places import agent_roots
 
-    async def work(settings: Settings, ledger: Ledger) -> dict[str, JsonValue]:
-        desk = lay_desk(settings, ledger, Registry(agent_roots(settings, project)), "owner")
-        return await call(find(CATALOGUE, name), desk, arguments)
+    async def run(settings: Settings, ledger: Ledger) -> T:
+        return await work(lay_desk(settings, ledger, Registry(agent_roots(settings, project)), "owner"))
 
-    return with_ledger(work)
+    return with_ledger(run)
 
 
 async def find_connection(ledger: Ledger, connection_id: str) -> Connection:

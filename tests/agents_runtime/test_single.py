@@ -62,6 +62,10 @@ def test_families_and_optional_grants() -> None:
     assert read("tools: reminder.*, weather.*?, Read?\n") == ("reminder.*", "weather.*?", "read?")
 
 
+def test_a_list_in_brackets_may_have_optional_grants() -> None:
+    assert read("tools: [reminder.*?, 'weather.*?', Read]  # all\n") == ("reminder.*?", "weather.*?", "read")
+
+
 def test_no_tools_named_is_no_tools() -> None:
     assert read("") == ()
 

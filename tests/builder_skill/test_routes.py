@@ -97,7 +97,7 @@ async def test_warnings_and_what_is_available(desk: Desk, ledger: Ledger) -> Non
     found = await preflight(desk)
     assert {w["code"] for w in found["warnings"]} == {"broad_scope", "open_access"}
     assert (found["ok"], found["availableConnections"]) == (True, ["shop"])
-    assert found["availableAgents"] == ["desk", "front-desk"]
+    assert found["availableAgents"] == ["builder", "desk", "front-desk"]
     await ledger.put_connection(replace(SHOP, id="sms", channel="sms", status="unverified"))
     codes = {w["code"] for w in (await preflight(desk, connectionId="sms"))["warnings"]}
     assert {"no_public_url", "connection_unverified"} <= codes
