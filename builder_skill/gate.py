@@ -39,11 +39,25 @@ class ApprovalStale(PostroomError):
     code = "approval_stale"
 
 
+class ApprovalFailed(PostroomError):
+    """The owner said yes, and then the tool refused. The message starts with the tool's own code."""
+
+    code = "approval_failed"
+
+
 class Gate(Protocol):
     """One caller's way to the tools."""
 
     async def call(
         self, tool: AnyBuilderTool, arguments: Mapping[str, JsonValue], conversation: Conversation | None = None
     ) -> dict[str, JsonValue]:
-        """Run a tool on JSON arguments. Raises ApprovalNeeded or ApprovalRefused, and what the tool raises."""
+        """Run a tool on JSON arguments. Raises ApprovalNeeded, ApprovalRefused, ApprovalFailed, and what it raises."""
+        ...
+
+
+class AskingGate(Gate, Protocol):
+    """A gate that takes the owner's word from whoever can ask them."""
+
+    async def decide(self, approval_id: str, *, yes: bool, by: str) -> object:
+        """The owner's word, taken once; the same call again is then told what became of it. Raises NotFound."""
         ...

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from builder_skill.gate import Gate
 from builder_skill.tools import CATALOGUE
-from builder_skill.tools.tool import AnyBuilderTool, ArgumentsInvalid, find
+from builder_skill.tools.tool import AnyBuilderTool, ArgumentsInvalid, ToolUnknown, find
 from channels.errors import PostroomError
 from gateway.access_token import shows_token
 from gateway.logs import redact
@@ -23,14 +23,16 @@ MAX_BODY = 1_000_000
 
 STATUS = {
     "approval_needed": 202,
-    "tool_unknown": 404,
+    "unauthorised": 401,
     "agent_missing": 404,
     "route_unknown": 404,
     "not_found": 404,
     "agent_not_yours": 403,
     "approval_refused": 403,
+    "method_not_allowed": 405,
     "agent_exists": 409,
     "agent_in_use": 409,
+    "approval_failed": 409,
     "approval_stale": 409,
     "deploy_refused": 409,
     "preflight_stale": 409,
@@ -38,14 +40,30 @@ STATUS = {
     "revision_stale": 409,
     "rollback_refused": 409,
     "ledger_unavailable": 503,
+    "access_token_invalid": 503,
 }
-"""HTTP statuses by error code; 400 for arguments of the wrong shape, and 422 for anything else that was refused."""
+"""HTTP statuses by error code; 400 for arguments of the wrong shape, 404 for a tool that isn't there, and 422 else."""
+
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}}
+"""What HTTP wants beside a status."""
 
 
 class BodyInvalid(ArgumentsInvalid):
     """The body is not a JSON object."""
 
     code = "json_invalid"
+
+
+class Unauthorised(PostroomError):
+    """The request shows no token, or another one."""
+
+    code = "unauthorised"
+
+
+class MethodWrong(PostroomError):
+    """The tool is there, and is called another way."""
+
+    code = "method_not_allowed"
 
 
 class Api:
@@ -59,21 +77,24 @@ class Api:
         """Add the routes."""
         app.router.add_get("/api/openapi.json", self._openapi)
         app.router.add_get("/api/tools", self._list)
-        app.router.add_post("/api/tools/{name}", self._call)
+        app.router.add_route("*", "/api/tools/{name}", self._call)
 
     async def _openapi(self, _request: web.Request) -> web.Response:
         return web.json_response(openapi())
 
     async def _list(self, request: web.Request) -> web.Response:
-        if not self._knows(request):
-            return _unauthorised()
+        try:
+            self._admit(request)
+        except PostroomError as error:
+            return _refused(error)
         return web.json_response({"tools": [tool.describe() for tool in CATALOGUE.values()]})
 
     async def _call(self, request: web.Request) -> web.Response:
-        if not self._knows(request):
-            return _unauthorised()
         try:
+            self._admit(request)
             tool = find(CATALOGUE, request.match_info["name"])
+            if request.method != "POST":
+                raise MethodWrong(f"{tool.name} is called with POST.", fix="Send its arguments as a JSON object.")
             return web.json_response(await self._gate.call(tool, await _arguments(request)))
         except web.HTTPRequestEntityTooLarge:
             error = {"code": "body_too_large", "message": f"More than {MAX_BODY} bytes.", "fix": "Send less."}
@@ -85,8 +106,9 @@ class Api:
             failed = {"code": "internal", "message": "The tool failed.", "fix": "See the gateway's log."}
             return web.json_response({"error": failed}, status=500)
 
-    def _knows(self, request: web.Request) -> bool:
-        return shows_token(request.headers.get("Authorization", ""), self._token())
+    def _admit(self, request: web.Request) -> None:
+        if not shows_token(request.headers.get("Authorization", ""), self._token()):
+            raise Unauthorised("No valid token.", fix="Show the token of: postroom mcp token")
 
 
 def openapi() -> dict[str, JsonValue]:
@@ -175,11 +197,12 @@ async def _arguments(request: web.Request) -> dict[str, JsonValue]:
 
 
 def _refused(error: PostroomError) -> web.Response:
-    status = 400 if isinstance(error, ArgumentsInvalid) else STATUS.get(error.code, 422)
+    match error:
+        case ArgumentsInvalid():
+            status = 400
+        case ToolUnknown():  # its code is also that of a grant that nobody provides
+            status = 404
+        case _:
+            status = STATUS.get(error.code, 422)
     told = {"code": error.code, "message": redact(error.message), "fix": redact(error.fix)}
-    return web.json_response({"error": told}, status=status)
-
-
-def _unauthorised() -> web.Response:
-    told = {"code": "unauthorised", "message": "No valid token.", "fix": "Show the token of: postroom mcp token"}
-    return web.json_response({"error": told}, status=401, headers={"WWW-Authenticate": "Bearer"})
+    return web.json_response({"error": told}, status=status, headers=HEADERS.get(status))

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 from ulid import ULID
 
 from builder_skill.desk import Desk
-from builder_skill.gate import ApprovalNeeded, ApprovalRefused, ApprovalStale
+from builder_skill.gate import ApprovalFailed, ApprovalNeeded, ApprovalRefused, ApprovalStale
 from builder_skill.tools import CATALOGUE
 from builder_skill.tools.tool import AnyBuilderTool, call, find, read_input
 from channels.errors import PostroomError
@@ -25,6 +25,13 @@ ALL = "*"
 RECENT = 200
 """Approvals among which an equal call is looked for."""
 
+INTERRUPTED_AFTER = 600.0
+"""Seconds after the yes when a call without an outcome was cut off: longer than any rehearsal before a deploy."""
+
+_INTERRUPTED: dict[str, JsonValue] = {
+    "error": {"code": "interrupted", "message": "It was cut off.", "fix": "Look at what is there before you ask again."}
+}
+
 CODE = 6
 """Letters of an approval's id that a person may type instead of all of it."""
 
@@ -32,6 +39,8 @@ SAID = re.compile(
     rf"\s*(?P<word>approve|refuse)\s+(?P<code>[0-9a-z]{{{CODE}}}|[0-9a-z]{{26}})\s*[.!]?\s*", re.IGNORECASE
 )
 """A person's answer where there are no buttons."""
+
+_TOLD = TypeAdapter(dict[str, str])
 
 
 class Approvals:
@@ -74,11 +83,16 @@ class Approvals:
                 conversation=conversation,
             )
             await self._ledger.add_approval(known)
+        if known.state == "running" and self._clock() - (known.decided_at or 0.0) > INTERRUPTED_AFTER:
+            known = replace(known, state="failed", result=_INTERRUPTED)
+            await self._ledger.move_approval(known, "running")
         if known.state in ("waiting", "running"):
             raise ApprovalNeeded(tool.name, known.id, known.preview)
         await self._ledger.move_approval(replace(known, state="told"), known.state)
         if known.state == "refused":
             raise ApprovalRefused(f"The owner said no to {tool.name}.", fix="Ask what they want instead.")
+        if known.state == "failed":
+            raise _failure(known)
         return known.result or {}
 
     async def decide(self, approval_id: str, *, yes: bool, by: str) -> Approval:
@@ -139,6 +153,14 @@ class Approvals:
             if each.id.endswith(approval_id.upper()):
                 return each
         raise NotFound(f"There is no approval '{approval_id}'.", fix="See what waits: postroom approval list")
+
+
+def _failure(approval: Approval) -> ApprovalFailed:
+    told = _TOLD.validate_python((approval.result or {}).get("error", {}))
+    return ApprovalFailed(
+        f"{told.get('code', '')}: the owner said yes, and {approval.tool} failed. {told.get('message', '')}",
+        fix=told.get("fix", ""),
+    )
 
 
 async def preview(tool: AnyBuilderTool, desk: Desk, arguments: Mapping[str, JsonValue]) -> str:

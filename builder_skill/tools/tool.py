@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -83,6 +84,11 @@ def find(catalogue: Mapping[str, AnyBuilderTool], name: str) -> AnyBuilderTool:
 def read_input(tool: AnyBuilderTool, arguments: Mapping[str, JsonValue]) -> Shape:
     """The arguments as the tool's input. Raises ArgumentsInvalid, which names fields and never their values."""
     model: type[Shape] = tool.input
+    try:  # Python's parser lets through NaN and half a surrogate pair, which no file or answer could hold.
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        fix = "Send numbers and text that JSON and UTF-8 can hold."
+        raise ArgumentsInvalid(f"{tool.name}: the arguments are not JSON.", fix=fix) from error
     try:
         return model.model_validate(arguments, by_alias=True, by_name=False)
     except ValidationError as error:

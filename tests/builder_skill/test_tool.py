@@ -21,6 +21,12 @@ def test_an_unknown_argument_is_named_without_its_value():
     assert "123:secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {"\ud800": 1}])
+def test_what_json_or_utf_8_can_not_hold_is_refused(value):
+    with pytest.raises(ArgumentsInvalid, match="not JSON"):
+        read_input(CATALOGUE["agent_create"], {"id": "a", "description": "b", "channelDefaults": {"c": [value]}})
+
+
 @pytest.mark.parametrize("tool", CATALOGUE.values(), ids=CATALOGUE)
 def test_every_tool_says_what_it_takes_and_does(tool):
     told = tool.describe()

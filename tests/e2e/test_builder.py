@@ -245,14 +245,18 @@ async def test_the_http_api_does_what_the_command_line_does(home: Home) -> None:
                 ("agent_creat", MINER, (404, "tool_unknown")),
                 ("agent_create", [], (400, "json_invalid")),
                 ("agent_create", {"x": 1}, (400, "arguments_invalid")),
+                ("agent_create", {**MINER, "id": "b", "allowedTools": ["fly"]}, (422, "tool_unknown")),
                 ("agent_read", {"id": "nobody"}, (404, "agent_missing")),
                 ("agent_deploy_channel", ROUTE, (202, "approval_needed")),
                 ("agent_create", {"id": "x" * 2_000_000}, (413, "body_too_large")),
             ):
                 status, answer = await use(name, body)
                 assert (status, answer["error"]["code"]) == expected
-            status, answer = await use("agent_list", {}, headers={"Authorization": "Bearer no"})
-            assert (status, answer["error"]["code"]) == (401, "unauthorised")
+            for header in ("Bearer no", "Bearer ", "Bearer \udcff", f"Basic {token}"):
+                status, answer = await use("agent_list", {}, headers={"Authorization": header})
+                assert (status, answer["error"]["code"]) == (401, "unauthorised")
+            async with session.get("/api/tools/agent_list") as response:
+                assert (response.status, response.headers["Allow"]) == (405, "POST")
             async with session.get("/api/tools") as response:
                 assert {t["name"] for t in (await response.json())["tools"]} == set(CATALOGUE)
             async with session.get("/api/openapi.json") as response:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents_runtime.registry import Registry
-from builder_skill.gate import ApprovalNeeded, ApprovalRefused
+from builder_skill.gate import ApprovalFailed, ApprovalNeeded, ApprovalRefused
 from builder_skill.tools import CATALOGUE
 from channels.errors import PostroomError
 from channels.message import Action, Conversation, InboundMessage, Sender
-from gateway.approvals import Approvals
+from gateway.approvals import INTERRUPTED_AFTER, Approvals
 from gateway.builder import heard
 from gateway.desk import lay_desk
 from gateway.ledger.protocol import Ledger, NotFound
@@ -90,6 +92,12 @@ async def test_what_changed_since_it_was_shown_is_not_done(gate: Approvals, ledg
     assert done.result is not None
     assert done.result["error"]["code"] == "approval_stale"
     assert (tmp_path / "agents/shop/README.md").read_text() == "theirs"
+    with pytest.raises(ApprovalFailed, match="approval_stale") as told:
+        await gate.call(CATALOGUE["agent_write_file"], write)
+    assert told.value.fix
+    with pytest.raises(ApprovalNeeded) as anew:
+        await gate.call(CATALOGUE["agent_write_file"], write)
+    assert "-theirs" in anew.value.preview
 
 
 async def test_what_can_not_be_done_is_never_asked_for(gate: Approvals, ledger: Ledger) -> None:
@@ -105,6 +113,18 @@ async def test_two_decisions_at_once_are_one(gate: Approvals, ledger: Ledger, tm
     await asyncio.gather(*(g.decide(error.approval_id, yes=True, by="x") for g in (gate, other) * 4))
     (approval,) = await ledger.approvals()
     assert approval.state == "done"
+
+
+async def test_a_call_that_was_cut_off_does_not_wait_for_ever(gate: Approvals, ledger: Ledger, tmp_path: Path) -> None:
+    error = await asked(gate)
+    approval = await ledger.approval(error.approval_id)
+    cut_off = replace(approval, state="running", decided_at=time.time())
+    assert await ledger.move_approval(cut_off, "waiting")
+    await asked(gate)
+    assert await ledger.move_approval(replace(cut_off, decided_at=time.time() - INTERRUPTED_AFTER - 1), "running")
+    with pytest.raises(ApprovalFailed, match="interrupted"):
+        await gate.call(CREATE, SHOP)
+    assert (await asked(gate)).approval_id != error.approval_id
 
 
 async def test_tools_can_be_lifted_one_by_one(ledger: Ledger, tmp_path: Path) -> None:
