@@ -80,6 +80,7 @@ def installed(channel, home, tmp_path, monkeypatch):
 
 @every_channel
 async def test_a_message_is_answered_by_its_agent(channel, home):
+    home.fresh = True
     async with staged(channel, home, echo) as stage, stage.up():
         assert await stage.line.client.ask("hello there", user="dana") == "You said: hello there"
 

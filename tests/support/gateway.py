@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.processes import Process, spawn
+
 POSTROOM = Path(sys.executable).parent / "postroom"
 
 
@@ -22,6 +24,8 @@ class Home:
 
     def __init__(self, path: Path, env: dict[str, str] | None = None) -> None:
         self.path = path
+        self.fresh = False
+        """Whether `up` starts an interpreter of its own, as in earnest, instead of a fork with everything imported."""
         self.env = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("POSTROOM_", "OPENAI_", "ANTHROPIC_"))},
             "POSTROOM_HOME": str(path),
@@ -30,8 +34,8 @@ class Home:
 
     async def run(self, *args: str, stdin: str = "") -> tuple[int, str, str]:
         """Run a command to its end: exit code, standard output, standard error."""
-        process = await asyncio.create_subprocess_exec(POSTROOM, *args, env=self.env, stdin=-1, stdout=-1, stderr=-1)
-        out, err = await process.communicate(stdin.encode())
+        process = await spawn([*args], self.env, stdin=stdin.encode())
+        out, err = await process.communicate()
         assert process.returncode is not None
         return process.returncode, out.decode(), err.decode()
 
@@ -70,8 +74,11 @@ class Home:
 
     async def up(self, port: int = 0, *args: str) -> GatewayProcess:
         """Start the gateway and return once it is ready."""
-        process = await asyncio.create_subprocess_exec(
-            POSTROOM, "up", "--port", str(port), *args, env=self.env, stdout=-3, stderr=-1
+        command = ["up", "--port", str(port), *args]
+        process = (
+            await asyncio.create_subprocess_exec(POSTROOM, *command, env=self.env, stdout=-3, stderr=-1)
+            if self.fresh
+            else await spawn(command, self.env, keep_stdout=False)
         )
         gateway = GatewayProcess(process)
         await gateway.ready()
@@ -81,7 +88,7 @@ class Home:
 class GatewayProcess:
     """A running gateway; its log is read as it comes."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Process | asyncio.subprocess.Process) -> None:
         self._process = process
         self.port = 0
         self.log: list[dict[str, Any]] = []
