@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable
 from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue
 
-from builder_skill.gate import Gate
+from builder_skill.gate import ApprovalNeeded, AskingGate
+from builder_skill.mcp_asking import ask, can_ask
 from builder_skill.system_skill import NAME, skill_text
 from builder_skill.tools import CATALOGUE
 from builder_skill.tools.tool import AnyBuilderTool, find
 from channels.errors import PostroomError
+
+log = logging.getLogger(__name__)
 
 SKILL_URI = f"skill://{NAME}/SKILL.md"
 
@@ -26,19 +32,42 @@ INSTRUCTIONS = (
 Context = ServerRequestContext[Any, Any]
 
 
-def build_server(gate: Gate, version: str) -> Server[Any]:
-    """The server; every call goes through `gate`."""
+def build_server(gate: AskingGate, version: str, *, redact: Callable[[str], str], ask_client: bool) -> Server[Any]:
+    """The server; every call goes through `gate`, and every error through `redact`.
+
+    With `ask_client` the person at the client may say yes there, where it can ask them.
+    """
 
     async def list_tools(_ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(tool) for tool in CATALOGUE.values()])
 
-    async def call_tool(_ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         try:
-            result = await gate.call(find(CATALOGUE, params.name), params.arguments or {})
+            return await carry_out(ctx, params)
         except PostroomError as error:
-            return _failed(error)
-        text = json.dumps(result, ensure_ascii=False)
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
+            return _failed(error.code, redact(error.message), redact(error.fix))
+        except Exception:  # whatever it says could name what a model should not see
+            log.exception("%s failed", params.name)
+            return _failed("internal", "The tool failed.", "Ask the owner to look at the log of postroom mcp.")
+
+    async def carry_out(
+        ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        tool, arguments = find(CATALOGUE, params.name), params.arguments or {}
+        try:
+            return _done(await gate.call(tool, arguments))
+        except ApprovalNeeded as waits:
+            if not ask_client or not can_ask(ctx, waits):
+                raise
+            said = await ask(ctx, params, waits)
+            if said is None:
+                raise
+            if isinstance(said, types.InputRequiredResult):
+                return said
+            await gate.decide(waits.approval_id, yes=said, by="mcp client")
+        return _done(await gate.call(tool, arguments))
 
     async def list_resources(_ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         resource = types.Resource(
@@ -48,7 +77,7 @@ def build_server(gate: Gate, version: str) -> Server[Any]:
 
     async def read_resource(_ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         if str(params.uri) != SKILL_URI:
-            raise ValueError(f"There is no resource {params.uri}; there is {SKILL_URI}.")
+            raise MCPError(types.INVALID_PARAMS, f"There is no resource {params.uri}; there is {SKILL_URI}.")
         text = types.TextResourceContents(uri=SKILL_URI, mime_type="text/markdown", text=skill_text())
         return types.ReadResourceResult(contents=[text])
 
@@ -59,7 +88,7 @@ def build_server(gate: Gate, version: str) -> Server[Any]:
 
     async def get_prompt(_ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != NAME:
-            raise ValueError(f"There is no prompt {params.name}; there is {NAME}.")
+            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name}; there is {NAME}.")
         wish = (params.arguments or {}).get("wish", "")
         text = f"{skill_text()}\n\n{wish}".strip()
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
@@ -83,7 +112,12 @@ def _described(tool: AnyBuilderTool) -> types.Tool:
     return types.Tool.model_validate(tool.describe())
 
 
-def _failed(error: PostroomError) -> types.CallToolResult:
-    told: dict[str, JsonValue] = {"error": {"code": error.code, "message": error.message, "fix": error.fix}}
+def _done(result: dict[str, JsonValue]) -> types.CallToolResult:
+    text = json.dumps(result, ensure_ascii=False)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
+
+
+def _failed(code: str, message: str, fix: str) -> types.CallToolResult:
+    told = {"error": {"code": code, "message": message, "fix": fix}}
     text = types.TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
     return types.CallToolResult(content=[text], is_error=True)

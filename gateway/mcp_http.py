@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 
 import uvicorn
@@ -10,11 +11,16 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from channels.errors import PostroomError
 from gateway.access_token import shows_token
+from gateway.ports import PortTaken
 
 PATH = "/mcp"
 
 MAX_BODY = 1_000_000
+
+PATIENCE = 3
+"""Seconds that open answers get when the server is told to stop: an event stream never ends by itself."""
 
 
 class Guarded:
@@ -26,17 +32,35 @@ class Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 401, or hand the request on."""
-        if scope["type"] == "http":
-            headers = dict(scope["headers"])
-            if not shows_token(headers.get(b"authorization", b"").decode("latin-1"), self._token()):
-                error = {"code": "unauthorised", "message": "No valid token.", "fix": "See: postroom mcp token"}
-                refused = JSONResponse({"error": error}, 401, {"WWW-Authenticate": "Bearer"})
-                await refused(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "lifespan" and (refused := self._refusal(scope)) is not None:
+            await refused(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
+        shown = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        try:
+            if shows_token(shown, self._token()):
+                return None
+        except PostroomError as error:
+            return _told(503, error.code, error.message, error.fix)
+        return _told(401, "unauthorised", "No valid token.", "Show the token of: postroom mcp token")
 
 
-async def serve(server: Server, token: Callable[[], str], host: str, port: int, hosts: list[str]) -> None:
+def _told(status: int, code: str, message: str, fix: str) -> JSONResponse:
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse({"error": {"code": code, "message": message, "fix": fix}}, status, headers)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes a free one. Raises PortTaken."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise PortTaken(host, port, error) from error
+
+
+async def serve(server: Server, token: Callable[[], str], listening: socket.socket, hosts: list[str]) -> None:
     """Serve until stopped. `hosts` are further Host headers to answer to, for a proxy in front."""
     local = ["127.0.0.1", "localhost", "[::1]"]
     security = TransportSecuritySettings(
@@ -44,7 +68,9 @@ async def serve(server: Server, token: Callable[[], str], host: str, port: int, 
         allowed_origins=[*(f"http://{name}:*" for name in local), *(f"https://{name}" for name in hosts)],
     )
     app = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=security, max_request_body_size=MAX_BODY, host=host
+        streamable_http_path=PATH, transport_security=security, max_request_body_size=MAX_BODY
     )
-    config = uvicorn.Config(Guarded(app, token), host=host, port=port, log_level="warning", access_log=False)
-    await uvicorn.Server(config).serve()
+    config = uvicorn.Config(
+        Guarded(app, token), log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=PATIENCE
+    )
+    await uvicorn.Server(config).serve([listening])

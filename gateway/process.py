@@ -19,7 +19,6 @@ from agents_runtime.runner import Runner
 from agents_runtime.tools import BUILT_IN
 from builder_skill.system_skill import AGENT_ID, install
 from channels.adapter import Intake
-from channels.errors import PostroomError
 from gateway.access_token import access_token
 from gateway.api import Api
 from gateway.approvals import Approvals
@@ -30,6 +29,7 @@ from gateway.http import Hooks, build_app
 from gateway.ledger.protocol import Ledger, LedgerUnavailable
 from gateway.ledger.sqlite import open_sqlite
 from gateway.pipeline import Pipeline
+from gateway.ports import PortTaken
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.vault import Vault
@@ -43,12 +43,6 @@ CONFIG_POLL = 0.5
 
 DRAIN_PATIENCE = 20.0
 """Seconds that running turns get to end when the process is told to stop."""
-
-
-class PortTaken(PostroomError):
-    """The address is in use."""
-
-    code = "port_taken"
 
 
 class Gateway:
@@ -130,9 +124,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> int:
     try:
         await site.start()
     except OSError as error:
-        raise PortTaken(
-            f"Port {port} on {host} can't be used: {error.strerror}.", fix="Stop what uses it, or pick another --port."
-        ) from error
+        raise PortTaken(host, port, error) from error
     bound: int = runner.addresses[0][1]
     return bound
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway import logs
 from gateway.cli.output import err
 from gateway.cli.support import beside
+from gateway.mcp_clients import Client
 from gateway.settings import Settings
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 app = typer.Typer(help="The builder's tools over the Model Context Protocol.")
-
-Client = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex"]
 
 
 @app.callback(invoke_without_command=True)
@@ -31,17 +29,25 @@ def mcp(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8090,
     allow_host: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A further name it answers to.")] = None,
+    ask: Annotated[
+        bool | None,
+        typer.Option("--ask/--no-ask", help="Let the person at the client say yes there; not over HTTP unless asked."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="No change needs your approval.")] = False,
     allow: Annotated[list[str] | None, typer.Option(metavar="TOOL", help="This one needs no approval.")] = None,
 ) -> None:
-    """Serve the builder's tools to a model. Its changes wait for `postroom approval yes ID`."""
+    """Serve the builder's tools to a model. Its changes wait for your yes, in the client or by `postroom approval`."""
     if context.invoked_subcommand is not None:
         return
+    from builder_skill.tools import CATALOGUE
+    from builder_skill.tools.tool import find
     from gateway.approvals import ALL
 
     logs.configure(quiet=True)
+    for name in allow or []:
+        find(CATALOGUE, name)
     lifted = frozenset([*(allow or []), *([ALL] if yes else [])])
-    asyncio.run(_serve(lifted, (host, port, allow_host or []) if http else None))
+    asyncio.run(_serve(lifted, (host, port, allow_host or []) if http else None, ask=not http if ask is None else ask))
 
 
 @app.command()
@@ -54,24 +60,27 @@ def token(fresh: Annotated[bool, typer.Option("--new", help="Make a new one; the
 
 
 @app.command()
-def config(client: Annotated[Client, typer.Argument(help="For which client.")] = "claude-code") -> None:
+def config(
+    client: Annotated[Client, typer.Argument(help="For which client.")] = "claude-code",
+    url: Annotated[str, typer.Option(metavar="URL", help="Of a running postroom mcp --http.")] = "",
+) -> None:
     """Print what to paste into a client's configuration."""
-    command = shutil.which("postroom") or sys.argv[0]
-    home = str(Settings.from_env().home)
-    server = {"command": command, "args": ["mcp"], "env": {"POSTROOM_HOME": home}}
-    where: dict[str, tuple[str, Callable[[], str]]] = {
-        "claude-code": (".mcp.json in the project", lambda: _json({"mcpServers": {"postroom": server}})),
-        "claude-desktop": ("claude_desktop_config.json", lambda: _json({"mcpServers": {"postroom": server}})),
-        "cursor": ("~/.cursor/mcp.json", lambda: _json({"mcpServers": {"postroom": server}})),
-        "vscode": (".vscode/mcp.json", lambda: _json({"servers": {"postroom": {"type": "stdio", **server}}})),
-        "codex": ("~/.codex/config.toml", lambda: _toml(command, home)),
-    }
-    file, text = where[client]
-    err.print(f"Paste into {file}:")
-    sys.stdout.write(text())
+    from gateway.mcp_clients import reached, started
+
+    pasted = reached(client, url) if url else started(client, _command(), str(Settings.from_env().home))
+    err.print(f"Paste into {pasted.file}:", markup=False)
+    sys.stdout.write(pasted.text)
+    if pasted.then:
+        err.print(pasted.then, markup=False)
 
 
-async def _serve(lifted: frozenset[str], http: tuple[str, int, list[str]] | None) -> None:
+def _command() -> str:
+    """This very command, so that a client starts the same installation."""
+    here = Path(sys.argv[0]).absolute()
+    return str(here) if here.name == "postroom" else shutil.which("postroom") or "postroom"
+
+
+async def _serve(lifted: frozenset[str], http: tuple[str, int, list[str]] | None, *, ask: bool) -> None:
     from importlib.metadata import version
 
     from agents_runtime.registry import Registry
@@ -80,23 +89,28 @@ async def _serve(lifted: frozenset[str], http: tuple[str, int, list[str]] | None
     from gateway.access_token import access_token
     from gateway.approvals import Approvals
     from gateway.desk import lay_desk
-    from gateway.places import agent_roots
+    from gateway.places import Places
 
     settings = Settings.from_env()
     async with beside(settings) as ledger:
         install(settings.home)
-        desk = lay_desk(settings, ledger, Registry(agent_roots(settings)), "mcp")
+        desk = lay_desk(settings, ledger, Registry(Places(settings)), "mcp")
         gate = Approvals(ledger, desk, "mcp", settings.auto_approve | lifted)
-        server = build_server(gate, version("postroom"))
+        server = build_server(gate, version("postroom"), redact=logs.redact, ask_client=ask)
         if http is None:
             await _on_stdio(server)
             return
-        from gateway.mcp_http import PATH, serve
+        from gateway.mcp_http import PATH, listen, serve
 
         host, port, hosts = http
         access_token(settings)
-        err.print(f"MCP on http://{host}:{port}{PATH}; clients show the token of: postroom mcp token")
-        await serve(server, lambda: access_token(settings), host, port, hosts)
+        with listen(host, port) as listening:
+            bound: int = listening.getsockname()[1]
+            name = f"[{host}]" if ":" in host else host
+            err.print(
+                f"MCP on http://{name}:{bound}{PATH}; clients show the token of: postroom mcp token", markup=False
+            )
+            await serve(server, lambda: access_token(settings), listening, hosts)
 
 
 async def _on_stdio(server: Server) -> None:
@@ -104,14 +118,3 @@ async def _on_stdio(server: Server) -> None:
 
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"
-
-
-def _toml(command: str, home: str) -> str:
-    return (
-        f"[mcp_servers.postroom]\ncommand = {json.dumps(command)}\n"
-        f'args = ["mcp"]\nenv = {{ POSTROOM_HOME = {json.dumps(home)} }}\n'
-    )
