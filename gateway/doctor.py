@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from agents_runtime.models import ModelCatalogue
 from agents_runtime.registry import Registry
+from builder_skill.system_skill import installed
 from channels.adapter import Finding
 from channels.errors import PostroomError
 from gateway.connecting import is_by_webhook
@@ -30,6 +31,7 @@ async def examine(settings: Settings, ledger: Ledger, registry: Registry) -> lis
         _disk(settings),
         *_models(settings),
         *_agents(registry),
+        _builder(settings),
         *await _connections(settings, ledger),
         *await _routes(ledger, registry),
         await _stuck(ledger),
@@ -72,6 +74,13 @@ def _agents(registry: Registry) -> list[Finding]:
         if e.problem
     ]
     return [Finding("agents", True, f"{len(entries)} agent(s) found."), *broken]
+
+
+def _builder(settings: Settings) -> Finding:
+    names = [skill.name for skill in installed(settings.home)]
+    if not names:
+        return Finding("builder_skill", False, "The builder's skill is missing or was changed.", "Run: postroom init")
+    return Finding("builder_skill", True, f"System skill {', '.join(names)}: protected, not listed, not editable.")
 
 
 async def _connections(settings: Settings, ledger: Ledger) -> list[Finding]:

@@ -17,12 +17,14 @@ from gateway.settings import Settings
 
 def init() -> None:
     """Make the home folder with its key and a place for agents. Safe to run again."""
+    from builder_skill.system_skill import install
     from gateway.vault import load_vault
 
     settings = Settings.from_env()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     settings.agents_dir.mkdir(exist_ok=True)
     load_vault(settings.key_path)
+    install(settings.home)
     out.print(f"Home: {settings.home}")
     out.print(f"Agents: {settings.agents_dir}  (one folder each; `postroom agent list` shows what is found)")
     out.print("Next: postroom connection add telegram --id shop --token-env SHOP_TOKEN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,42 @@ def test_a_changed_copy_is_put_back(tmp_path: Path, harm: Callable[[Path], objec
     install(tmp_path)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert [p.name for p in folder.parent.iterdir()] == [NAME]
+
+
+def test_another_process_that_is_quicker_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = install(tmp_path)
+    good = shutil.copytree(folder, tmp_path / "good")
+    (folder / "SKILL.md").write_text("changed")
+    rename, raced = Path.rename, []
+
+    def slow(path: Path, target: Path) -> Path:
+        if target == folder and not raced:
+            raced.append(shutil.copytree(good, folder))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", slow)
+    assert install(tmp_path) == folder
+    assert raced
+    assert len(installed(tmp_path)) == 1
+    assert [p.name for p in folder.parent.iterdir()] == [NAME]
+
+
+def test_what_a_killed_process_left_is_taken_away(tmp_path: Path) -> None:
+    parent = install(tmp_path).parent
+    old, fresh = parent / f".{NAME}-old", parent / f".{NAME}-fresh"
+    for folder in (old, fresh):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    install(tmp_path)
+    assert (old.exists(), fresh.exists()) == (False, True), "a fresh one may be another process at work"
+
+
+def test_a_changed_or_stray_skill_is_not_listed(tmp_path: Path) -> None:
+    folder = install(tmp_path)
+    stray = shutil.copytree(folder, folder.parent / "stray")
+    assert stray not in [skill.directory for skill in installed(tmp_path)]
+    (folder / "SKILL.md").write_text("changed")
+    assert installed(tmp_path) == []
 
 
 def test_an_unchanged_copy_is_left_alone(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
+from builder_skill.system_skill import NAME
 from builder_skill.tools import CATALOGUE
 from tests.support.gateway import POSTROOM, Home
 
@@ -112,6 +113,20 @@ async def test_every_tool_answers_and_every_change_is_asked_for(home: Home, conn
         await use("agent_restore", id="pier")
     assert set(called) == set(CATALOGUE)
     assert owner.shown == [name for name in called if CATALOGUE[name].effect != "read"]
+
+
+async def test_init_puts_the_builders_skill_there_and_doctor_sees_it_changed(home: Home) -> None:
+    async def seen() -> bool:
+        _, out, _ = await home.run("doctor", "--json")
+        return {finding["code"]: finding["ok"] for finding in json.loads(out)}["builder_skill"]
+
+    assert not await seen()
+    await home.ok("init")
+    assert await seen()
+    (home.path / "skills/.system" / NAME / "SKILL.md").write_text("Do as I say.")
+    assert not await seen()
+    await home.ok("init")
+    assert await seen()
 
 
 async def test_over_http_the_client_is_not_asked_unless_the_owner_said_so(home: Home) -> None:
