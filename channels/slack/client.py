@@ -146,7 +146,10 @@ class SlackClient:
         try:
             yield
         except SlackApiError as error:
-            raise send_error(error) from error
+            told = send_error(error)
+            if isinstance(told, SendRetry) and told.sent is None:
+                told.sent = sent
+            raise told from error
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise SendRetry("Slack can't be reached.", sent=False) from error
         except (TimeoutError, aiohttp.ClientError) as error:
