@@ -31,6 +31,14 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
+class FileMissing(ToolError):
+    """There is no file there."""
+
+
+class FileChanged(ToolError):
+    """Somebody else wrote the file meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A file or a folder by the way to it: `parts` below a trusted `root`. `shown` is how the agent writes it."""
@@ -143,6 +151,15 @@ def write(place: Place, content: bytes) -> None:
         _put(place, folder, content)
 
 
+def create(place: Place, content: bytes) -> None:
+    """Write a file that isn't there yet, whole or not at all. Raises ToolError; FileChanged where there is one."""
+    with _told(place), _folder(place, make=True) as folder, _locked(folder):
+        with suppress(FileNotFoundError):
+            os.stat(place.parts[-1], dir_fd=folder, follow_symlinks=False)
+            raise FileChanged(f"'{place.shown}' is there already.", fix="Read it, then write.")
+        _put(place, folder, content)
+
+
 def rewrite(place: Place, change: Callable[[bytes], bytes], limit: int) -> None:
     """Replace the file's content by what `change` makes of it, if it is still the same then. Raises ToolError.
 
@@ -152,7 +169,7 @@ def rewrite(place: Place, change: Callable[[bytes], bytes], limit: int) -> None:
         before = _read(place, folder, limit)
         content = change(before)
         if _read(place, folder, limit) != before:
-            raise ToolError(f"'{place.shown}' changed meanwhile.", fix="Read it again, then edit.")
+            raise FileChanged(f"'{place.shown}' changed meanwhile.", fix="Read it again, then edit.")
         _put(place, folder, content)
 
 
@@ -175,7 +192,7 @@ def _told(place: Place) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise ToolError(f"There is no file '{place.shown}'.", fix=_SHOW) from error
+        raise FileMissing(f"There is no file '{place.shown}'.", fix=_SHOW) from error
     except IsADirectoryError as error:
         raise ToolError(f"'{place.shown}' is a folder.", fix=_SHOW) from error
     except OSError as error:

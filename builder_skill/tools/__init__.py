@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from builder_skill.tools.agent_change import AGENT_UPDATE_MANIFEST, AGENT_WRITE_FILE
+from builder_skill.tools.agent_create import AGENT_CREATE
 from builder_skill.tools.agent_list import AGENT_LIST
-from builder_skill.tools.agents import (
-    AGENT_CREATE,
-    AGENT_DELETE,
-    AGENT_DIFF,
-    AGENT_READ,
-    AGENT_RESTORE,
-    AGENT_UPDATE_MANIFEST,
-    AGENT_VALIDATE,
-    AGENT_WRITE_FILE,
-)
+from builder_skill.tools.agent_read import AGENT_DIFF, AGENT_READ, AGENT_VALIDATE
+from builder_skill.tools.agent_trash import AGENT_DELETE, AGENT_RESTORE
 from builder_skill.tools.routes import (
     AGENT_DEPLOY_CHANNEL,
     AGENT_REHEARSE,

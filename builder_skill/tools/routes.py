@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 from pydantic import Field, JsonValue
@@ -332,7 +333,9 @@ async def _deploy(desk: Desk, given: DeployInput) -> Deployed:
 
 
 def _keep(desk: Desk, agent_id: str) -> None:
-    keep_deployed(desk, desk.registry.get(agent_id))
+    # The route is live already: that its copy could not be kept must not look like a failed deploy.
+    with suppress(PostroomError):
+        keep_deployed(desk, desk.registry.get(agent_id))
 
 
 async def _preview_deploy(desk: Desk, given: DeployInput) -> str:

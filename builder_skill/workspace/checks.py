@@ -21,8 +21,8 @@ from agents_runtime.tokens import estimate_tokens
 from agents_runtime.tools.grants import held_back, resolve_grants
 from agents_runtime.tools.tool import AnyTool
 from agents_runtime.tree import MANIFEST, survey
+from builder_skill.workspace.files import texts
 from builder_skill.workspace.secrets import find_secrets
-from builder_skill.workspace.shelf import texts
 
 Severity = Literal["error", "warning", "ok"]
 
@@ -32,11 +32,24 @@ PROMPT_BUDGET = 2_000
 DESCRIPTION_MAX = 1_024
 """Characters of a skill's description, by the Agent Skills standard."""
 
-_HOME = r"(?:~|\$\{?HOME\}?|/home/[\w.-]+|/root|/Users/[\w.-]+|[A-Za-z]:\\+Users\\+[\w.-]+)"
+_TOPS = "srv|opt|var|data|mnt|usr|tmp|app|apps|home|root|Users|Volumes|private|workspace|workspaces|run|media|nix|etc"
 _HARD_CODED = re.compile(
-    rf"{_HOME}[/\\]|\$\{{?POSTROOM_HOME\}}?|(?<![\w.])/(?:[\w.-]+/)+agents/[\w.-]+|\.(?:postroom|bot0)[\w-]*/"
+    # Not after what makes it a part of an address or of a longer path, unless that address is a file's.
+    r"(?:(?<![\w./~-])|(?<=file://))(?:"
+    r"(?:~|\$\{?HOME\}?|/home/[\w.-]+|/root|/Users/[\w.-]+)/"
+    rf"|/(?:{_TOPS})/(?:[\w.-]+/)*agents/[\w.-]+"
+    r")"
+    r"|\$\{?POSTROOM_\w+|%(?:USERPROFILE|APPDATA|LOCALAPPDATA|HOMEPATH|POSTROOM_\w+)%"
+    r"|\b[A-Za-z]:\\+Users\\+[\w.-]+"
+    r"|(?<!\w)\.(?:postroom|bot0)[\w-]*[/\\]"
 )
 """Paths of one machine: a home folder, a variable that leads there, or an absolute path of agents."""
+
+SKILL_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+"""The fields of a SKILL.md, by the Agent Skills standard."""
+
+COMPATIBILITY_MAX = 500
+"""Characters, by the same standard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +71,26 @@ def check_package(directory: Path, provided: Mapping[str, AnyTool]) -> list[Chec
     try:
         manifest = load_manifest(directory)
     except AgentInvalid as error:
-        return [*found, _invalid("manifest_invalid", error), *_in_texts(files)]
+        return [*found, _invalid("manifest_invalid", error), *_in_texts(files, directory.parent)]
+    found += check_files(manifest, files, provided, directory.parent)
+    if not any(check.severity == "error" for check in found):
+        found += _whole(directory, provided)
+    return found
+
+
+def check_files(
+    manifest: Manifest, files: Mapping[str, str], provided: Mapping[str, AnyTool], agents_dir: Path
+) -> list[Check]:
+    """What can be said of a package's texts before they are on disk. Pure; `agents_dir` is a path not to be named."""
+    found: list[Check] = []
     for code, ok, checks in (
         ("manifest", "agent.json is valid.", [*_grants(manifest, files, provided)]),
         ("skills", "Every skill is there and well formed.", [*_skills(manifest, files)]),
         ("state", "State files are there and well formed.", [*_state(manifest, files)]),
-        ("texts", "No secrets and no paths of one machine.", [*_in_texts(files)]),
+        ("texts", "No secrets and no paths of one machine.", [*_in_texts(files, agents_dir)]),
         ("benchmarks", "Benchmarks are well formed.", [*_benchmarks(files)]),
     ):
         found += checks or [Check(code, "ok", ok)]
-    if not any(check.severity == "error" for check in found):
-        found += _whole(directory, provided)
     return found
 
 
@@ -147,6 +169,14 @@ def _skill(name: str, text: str) -> Iterator[Check]:
     elif len(description) > DESCRIPTION_MAX:
         message = f"The description has {len(description)} characters; {DESCRIPTION_MAX} are allowed."
         yield Check("skill_description_long", "error", message, file, _line(text, "description"), "Shorten it.")
+    unknown = [field for field in document.fields if field not in SKILL_FIELDS]
+    if unknown:
+        message = f"The standard has no field '{unknown[0]}'."
+        fix = f"Put it under metadata, or take it out. Fields are: {', '.join(SKILL_FIELDS)}."
+        yield Check("skill_field_unknown", "warning", message, file, _line(text, unknown[0]), fix)
+    if len(str(document.fields.get("compatibility", ""))) > COMPATIBILITY_MAX:
+        message = f"compatibility has more than {COMPATIBILITY_MAX} characters."
+        yield Check("skill_compatibility_long", "error", message, file, _line(text, "compatibility"), "Shorten it.")
     if not document.body:
         yield Check(
             "skill_empty", "error", "There is nothing after the frontmatter.", file, 0, "Write the instructions."
@@ -195,7 +225,7 @@ def _benchmarks(files: Mapping[str, str]) -> Iterator[Check]:
                 yield _invalid("benchmarks_invalid", error)
 
 
-def _in_texts(files: Mapping[str, str]) -> Iterator[Check]:
+def _in_texts(files: Mapping[str, str], agents_dir: Path) -> Iterator[Check]:
     for path, text in files.items():
         for hit in find_secrets(text):
             fix = "Take it out, and change it where it came from: what was in a file may have been seen."
@@ -203,7 +233,7 @@ def _in_texts(files: Mapping[str, str]) -> Iterator[Check]:
         if path.startswith("state/"):
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            if _HARD_CODED.search(line):
+            if _HARD_CODED.search(line) or f"{agents_dir}/" in line:
                 message = "A path of one machine is written here."
                 yield Check(
                     "hardcoded_path", "error", message, path, number, "Write state/NAME or skills/NAME instead."

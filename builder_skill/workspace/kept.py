@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from pathlib import Path
 
 from agents_runtime.invalid import AgentInvalid
 from agents_runtime.package import AgentPackage
 from agents_runtime.tree import MANIFEST
 from builder_skill.desk import Desk
-from builder_skill.workspace.shelf import revision_of, texts
-
-_DEPLOYED = (MANIFEST, "README.md", "skills")
+from builder_skill.workspace.files import DEPLOYED, texts
+from builder_skill.workspace.shelf import replace_whole, revision_of
 
 
 def keep_deployed(desk: Desk, package: AgentPackage) -> None:
-    """Keep a copy of the package's texts; the one before is replaced."""
-    folder = desk.kept_dir / "deployed"
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh, target = folder / f".{secrets.token_hex(6)}", folder / package.id
-    for path, text in texts(package.directory, _DEPLOYED).items():
-        file = fresh / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    old = folder / f".{secrets.token_hex(6)}"
-    if target.exists():
-        target.rename(old)
-    fresh.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+    """Keep a copy of the package's texts; the one before is replaced. Raises NotWritten."""
+    replace_whole(desk.kept_dir / "deployed", package.id, texts(package.directory, DEPLOYED))
 
 
 def deployed(desk: Desk, agent_id: str) -> tuple[str, dict[str, str]] | None:
@@ -37,11 +23,11 @@ def deployed(desk: Desk, agent_id: str) -> tuple[str, dict[str, str]] | None:
     if not (folder / MANIFEST).is_file():
         return None
     try:
-        return revision_of(folder), texts(folder, _DEPLOYED)
+        return revision_of(folder), texts(folder, DEPLOYED)
     except AgentInvalid:
         return None
 
 
 def current(directory: Path) -> dict[str, str]:
     """The texts of a package that a deploy would keep."""
-    return texts(directory, _DEPLOYED)
+    return texts(directory, DEPLOYED)

@@ -1,29 +1,29 @@
-"""The user's packages on disk: found, read, put in place whole, and moved to the trash. Links are never followed."""
+"""The user's packages on disk: found, put in place whole, and moved to the trash and back. Links are never followed."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agents_runtime.invalid import AgentInvalid
 from agents_runtime.manifest import is_identifier
 from agents_runtime.registry import AgentMissing
-from agents_runtime.tools.confine import Place, place_in, rewrite, write
-from agents_runtime.tools.tool import ToolError
-from agents_runtime.tree import MANIFEST, digest, read_text, survey
+from agents_runtime.tree import MANIFEST, digest, survey
 from builder_skill.desk import Desk
 from channels.errors import PostroomError
 
 UNFINISHED = ".making-"
 """What the names of folders begin with that are not a package yet; discovery passes them over."""
 
-TEXT_MAX = 200_000
-"""Bytes of a file that a tool reads or writes."""
+ABANDONED = 3_600
+"""Seconds after which an unfinished folder was left by a process that is gone."""
 
 
 class NotYours(PostroomError):
@@ -38,16 +38,16 @@ class AgentExists(PostroomError):
     code = "agent_exists"
 
 
-class PathRefused(PostroomError):
-    """The path is not one inside the package that may be written."""
-
-    code = "path_refused"
-
-
 class Changed(PostroomError):
     """The package is not what the caller last saw."""
 
     code = "revision_stale"
+
+
+class NotWritten(PostroomError):
+    """The disk does not take it: full, read-only, or not ours to write."""
+
+    code = "not_written"
 
 
 def owned(desk: Desk, agent_id: str) -> Path:
@@ -85,43 +85,44 @@ def expect(directory: Path, revision: str | None) -> None:
         )
 
 
-def texts(directory: Path, tops: tuple[str, ...] = (MANIFEST, "README.md", "skills", "state")) -> dict[str, str]:
-    """The text files of a package by path; links, hidden names, and what isn't text are left out."""
-    found: dict[str, str] = {}
-    for top in tops:
-        start = directory / top
-        paths = [start] if start.is_file() else sorted(_below(start))
-        for path in paths:
-            with suppress(AgentInvalid):
-                found[str(path.relative_to(directory))] = read_text(directory, str(path.relative_to(directory)))
-    return found
-
-
 def put_whole(desk: Desk, agent_id: str, files: Mapping[str, str], *, overwrite: bool) -> str:
     """Put a new package in place, all of it or nothing. Returns the trash name of the one it replaces, or nothing.
 
-    Raises AgentExists.
+    Raises AgentExists or NotWritten.
     """
-    desk.agents_dir.mkdir(parents=True, exist_ok=True)
-    making = desk.agents_dir / f"{UNFINISHED}{secrets.token_hex(8)}"
-    target = desk.agents_dir / agent_id
-    try:
-        for path, text in {"state/.keep": "", **files}.items():
-            file = making / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if path != "state/.keep":
-                _write(file, text)
-        trashed = to_trash(desk, agent_id) if overwrite and _is_there(target) else ""
+    making, target = desk.agents_dir / f"{UNFINISHED}{secrets.token_hex(8)}", desk.agents_dir / agent_id
+    with _alone(desk.agents_dir):
         try:
-            making.rename(target)
-        except OSError as error:
-            if trashed:
-                (_trash(desk) / trashed).rename(target)
-            raise exists(agent_id) from error
-        _sync(desk.agents_dir)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+            _sweep(desk.agents_dir)
+            _write_all(making, files)
+            (making / "state").mkdir(exist_ok=True)
+            if is_there(target) and not overwrite:
+                raise exists(agent_id)
+            trashed = _to_trash(desk, agent_id) if is_there(target) else ""
+            try:
+                making.rename(target)
+            except OSError:
+                if trashed:
+                    (_trash(desk) / trashed).rename(target)
+                raise
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
     return trashed
+
+
+def replace_whole(folder: Path, name: str, files: Mapping[str, str]) -> None:
+    """Write files as one folder of that name, in the place of the one before. Raises NotWritten."""
+    fresh, old = (folder / f"{UNFINISHED}{secrets.token_hex(8)}" for _ in range(2))
+    with _alone(folder):
+        try:
+            _sweep(folder)
+            _write_all(fresh, files)
+            if is_there(folder / name):
+                (folder / name).rename(old)
+            fresh.rename(folder / name)
+        finally:
+            for each in (fresh, old):
+                shutil.rmtree(each, ignore_errors=True)
 
 
 def exists(agent_id: str) -> AgentExists:
@@ -133,97 +134,98 @@ def exists(agent_id: str) -> AgentExists:
 
 
 def to_trash(desk: Desk, agent_id: str) -> str:
-    """Move a package to the trash; its name there."""
+    """Move a package to the trash; its name there. Raises AgentMissing, NotYours or NotWritten."""
+    with _alone(desk.agents_dir):
+        return _to_trash(desk, owned(desk, agent_id).name)
+
+
+def from_trash(desk: Desk, agent_id: str) -> None:
+    """Bring the newest package of that id back. Raises AgentMissing, AgentExists or NotWritten."""
+    with _alone(desk.agents_dir):
+        name = restorable(desk, agent_id)
+        (_trash(desk) / name).rename(desk.agents_dir / agent_id)
+
+
+def restorable(desk: Desk, agent_id: str) -> str:
+    """The trash name of the newest package of that id that can come back. Raises AgentMissing or AgentExists."""
+    names = _trashed(desk)
+    name = next((n for n in names if n.split(".")[0] == agent_id), None)
+    if name is None:
+        known = ", ".join(dict.fromkeys(n.split(".")[0] for n in names)) or "nothing"
+        raise AgentMissing(f"The trash has no '{agent_id}'.", fix=f"In the trash: {known}.")
+    taken = any(e.id == agent_id and e.source in ("user", "bundled") for e in desk.registry.entries())
+    if taken or is_there(desk.agents_dir / agent_id):
+        raise AgentExists(
+            f"There is an agent '{agent_id}' already.", fix="Delete that one first: it goes to the trash in its turn."
+        )
+    return name
+
+
+def is_there(path: Path) -> bool:
+    """Whether anything has that name, a link that leads nowhere too."""
+    return path.is_symlink() or path.exists()
+
+
+def _to_trash(desk: Desk, agent_id: str) -> str:
     trash = _trash(desk)
     trash.mkdir(parents=True, exist_ok=True)
     name = f"{agent_id}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}.{secrets.token_hex(3)}"
     (desk.agents_dir / agent_id).rename(trash / name)
+    _sync(trash)
     return name
 
 
-def trashed(desk: Desk) -> list[str]:
+def _trashed(desk: Desk) -> list[str]:
     """The names in the trash, newest first."""
     with suppress(OSError):
         return sorted((path.name for path in _trash(desk).iterdir()), key=lambda n: n.split(".")[1:], reverse=True)
     return []
 
 
-def from_trash(desk: Desk, agent_id: str) -> None:
-    """Bring the newest package of that id back. Raises AgentMissing or AgentExists."""
-    name = restorable(desk, agent_id)
-    desk.agents_dir.mkdir(parents=True, exist_ok=True)
-    (_trash(desk) / name).rename(desk.agents_dir / agent_id)
-
-
-def restorable(desk: Desk, agent_id: str) -> str:
-    """The trash name of the newest package of that id that can come back. Raises AgentMissing or AgentExists."""
-    name = next((n for n in trashed(desk) if n.split(".")[0] == agent_id), None)
-    if name is None:
-        known = ", ".join(dict.fromkeys(n.split(".")[0] for n in trashed(desk))) or "nothing"
-        raise AgentMissing(f"The trash has no '{agent_id}'.", fix=f"In the trash: {known}.")
-    if _is_there(desk.agents_dir / agent_id):
-        raise exists(agent_id)
-    return name
-
-
-def put_file(directory: Path, path: str, text: str, before: str | None) -> None:
-    """Write one file of a package, whole or not at all, if it still is `before`. Raises PathRefused or Changed."""
-    place = writable(directory, path)
-    try:
-        if before is None:
-            write(place, text.encode())
-        else:
-            rewrite(place, lambda now: _still(now, before, text, path), TEXT_MAX)
-    except ToolError as error:
-        raise PathRefused(
-            error.message, fix="Write under skills/ or state/, or README.md; links are not followed."
-        ) from error
-
-
-def writable(directory: Path, path: str) -> Place:
-    """The place of a file that may be written. Raises PathRefused."""
-    if path == MANIFEST:
-        raise PathRefused("agent.json has a tool of its own.", fix="Use agent_update_manifest.")
-    try:
-        place = place_in(directory, path)
-    except ToolError as error:
-        raise PathRefused(error.message, fix="Write a path such as skills/NAME/SKILL.md.") from error
-    allowed = place.parts == ("README.md",) or (len(place.parts) > 1 and place.parts[0] in {"skills", "state"})
-    if not allowed or any(part.startswith(".") for part in place.parts):
-        raise PathRefused(f"'{path}' is not a file of a package.", fix="Write under skills/ or state/, or README.md.")
-    return place
-
-
-def _still(now: bytes, before: str, text: str, path: str) -> bytes:
-    if now.decode(errors="replace") != before:
-        raise Changed(f"'{path}' changed meanwhile.", fix="Read it again, then write.")
-    return text.encode()
-
-
-def _below(folder: Path) -> list[Path]:
-    if folder.is_symlink() or not folder.is_dir():
-        return []
-    found: list[Path] = []
-    for path in folder.iterdir():
-        if path.is_symlink() or path.name.startswith("."):
-            continue
-        if path.is_dir():
-            found += _below(path)
-        elif path.is_file():
-            found.append(path)
-    return found
-
-
 def _trash(desk: Desk) -> Path:
     return desk.kept_dir / "trash"
 
 
-def _is_there(path: Path) -> bool:
-    return path.is_symlink() or path.exists()
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Alone among the tools of all processes while packages come and go; what was moved is on disk at the end."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with suppress(OSError):  # some network file systems have no locks: there a rename still has one winner
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise NotWritten(
+            f"{folder} can't be changed: {error.strerror}.", fix="Look at the disk's free space and permissions."
+        ) from error
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what processes that were killed left behind."""
+    for name in os.listdir(folder):  # noqa: PTH208 - thousands of packages, and names are enough
+        if name.startswith(UNFINISHED):
+            with suppress(OSError):
+                if time.time() - (folder / name).lstat().st_mtime > ABANDONED:
+                    shutil.rmtree(folder / name)
+
+
+def _write_all(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a package's files, and make sure that they and their folders are on disk."""
+    folder.mkdir()
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        _write(folder / path, text)
+    for each in {folder, *(folder / parent for path in files for parent in Path(path).parents)}:
+        _sync(each)
 
 
 def _write(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8") as file:
+    with path.open("x", encoding="utf-8", newline="") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

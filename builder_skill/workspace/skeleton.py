@@ -26,7 +26,7 @@ def skeleton(manifest: Manifest) -> Files:
         "README.md": _readme(manifest),
     }
     for ref in manifest.sub_skills:
-        files |= _skill(ref.id, ref.description or f"A step of {manifest.label}.", _sub_body(ref), ())
+        files |= _skill(ref.id, _said(ref) or f"A step of {manifest.label}.", _sub_body(ref), ())
     for path in manifest.state_files:
         files[f"state/{path}"] = _state(path)
     return files
@@ -57,7 +57,7 @@ def _skill(name: str, description: str, body: str, sub_skills: Sequence[SubSkill
 def _entry_body(manifest: Manifest) -> str:
     parts = [f"# {manifest.label}", manifest.description, "## How to answer", MANNERS]
     if manifest.sub_skills:
-        steps = "\n".join(f"- `{ref.id}`: {ref.description or 'a step of the work.'}" for ref in manifest.sub_skills)
+        steps = "\n".join(f"- `{ref.id}`: {_said(ref) or 'a step of the work.'}" for ref in manifest.sub_skills)
         parts += ["## Steps", f"Run these with `execute_skill`, and answer with what they return:\n\n{steps}"]
     if manifest.state_files:
         files = "\n".join(f"- `state/{path}`" for path in manifest.state_files)
@@ -66,8 +66,13 @@ def _entry_body(manifest: Manifest) -> str:
 
 
 def _sub_body(ref: SubSkillRef) -> str:
-    does = ref.description or "Do one step of the work."
+    does = _said(ref) or "Do one step of the work."
     return f"# {ref.id}\n\n{does}\n\nWork on the input you are given, and answer with the result alone."
+
+
+def _said(ref: SubSkillRef) -> str:
+    """Its description on one line; empty where it is blank."""
+    return " ".join(ref.description.split())
 
 
 def _state(path: str) -> str:

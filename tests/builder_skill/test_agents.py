@@ -154,7 +154,7 @@ async def test_a_failure_in_the_middle_leaves_nothing_and_the_old_one_in_place(
         real(path, text)
 
     monkeypatch.setattr(shelf, "_write", fail_late)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(shelf.NotWritten, match="No space"):
         await use(desk, "agent_create", **MINER, overwrite=True)
     assert everything(desk.agents_dir) == before
 

@@ -15,7 +15,7 @@ from agents_runtime.package import AgentPackage
 from agents_runtime.skill import Skill
 from builder_skill.desk import Desk
 from builder_skill.interchange import read_foreign, write_foreign
-from builder_skill.tools.agents import adopt
+from builder_skill.tools.agent_create import adopt
 from channels.errors import PostroomError
 from tests.agents_runtime.packages import skill
 from tests.builder_skill.workspace.test_secrets import SECRETS
