@@ -148,10 +148,12 @@ def openapi() -> dict[str, JsonValue]:
 
 def _operation(tool: AnyBuilderTool, errors: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     told = tool.describe()
+    arguments = _inlined(told["inputSchema"])
+    needed = isinstance(arguments, dict) and bool(arguments.get("required"))
     return {
         "operationId": tool.name,
         "summary": tool.description,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _inlined(told["inputSchema"])}}},
+        "requestBody": {"required": needed, "content": {"application/json": {"schema": arguments}}},
         "responses": {"200": _answer("Done.", _inlined(told["outputSchema"])), **errors},
     }
 

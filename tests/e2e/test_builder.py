@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from contextlib import asynccontextmanager
 from typing import Any
@@ -266,17 +267,22 @@ async def test_the_http_api_does_what_the_command_line_does(home: Home) -> None:
 
 
 async def test_schemathesis_finds_nothing(home: Home) -> None:
-    """A bounded run of generated requests: no 5xx, and every answer as the description says."""
+    """A bounded run of generated requests: no 5xx, no way around the token, every answer as the description says."""
+    checks = (
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_schema_conformance",
+    )
+    home.env["POSTROOM_AUTO_APPROVE"] = "*"
     token = (await home.ok("mcp", "token")).strip()
     gateway = await home.up()
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "schemathesis.cli", "run", f"{gateway.url}/api/openapi.json"),
-            *("-H", f"Authorization: Bearer {token}", "--phases=fuzzing", "--max-examples=3", "--seed=1"),
-            *(
-                "--checks=not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
-            ),
+            *("-H", f"Authorization: Bearer {token}", "--phases=coverage,fuzzing", "--max-examples=5", "--seed=1"),
+            "--checks=" + ",".join((*checks, "unsupported_method", "ignored_auth")),
             cwd=home.path,
             env={**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
             stdout=-1,
@@ -286,6 +292,8 @@ async def test_schemathesis_finds_nothing(home: Home) -> None:
         assert process.returncode == 0, out.decode()[-3000:]
     finally:
         assert await gateway.stop() == 0
+    (agents,) = (path for path in home.path.iterdir() if path.name == "agents")
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.name) for path in agents.iterdir())
 
 
 @pytest.mark.parametrize("client", ["claude-code", "claude-desktop", "cursor", "vscode"])
