@@ -112,6 +112,9 @@ class Pipeline:
             if opened is None:
                 await self._end(turn, Finish("ignored", ignored=_all(turn, "connection_not_open")))
                 return
+            if turn.conversation.key in self._routes.taken_over:
+                await self._end(turn, Finish("ignored", ignored=_all(turn, "taken_over")))
+                return
             if turn.attempt > MAX_TURN_ATTEMPTS:
                 await self._try_again(turn, opened, "The process died each time it ran this turn.", passing=False)
                 return

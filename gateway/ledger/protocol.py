@@ -16,6 +16,7 @@ from channels.adapter import Call, Receipt
 from channels.errors import PostroomError
 from channels.message import ChatKind, Conversation, InboundMessage, StatusUpdate
 from gateway.ledger.approval import Approval, ApprovalState
+from gateway.ledger.audit import Change, Takeover
 from routes.change import RouteChange as RouteChange
 from routes.connection import Connection
 from routes.route import Route
@@ -310,8 +311,8 @@ class Ledger(Protocol):
         """The agent's newest session in this conversation."""
         ...
 
-    async def conversations(self, limit: int = 100) -> list[ConversationSummary]:
-        """Newest first."""
+    async def conversations(self, limit: int = 100, find: str = "") -> list[ConversationSummary]:
+        """Newest first; with `find`, those whose key or title holds it, whatever its case."""
         ...
 
     async def messages(self, conversation_key: str, limit: int = 100) -> list[StoredMessage]:
@@ -401,6 +402,27 @@ class Ledger(Protocol):
 
     async def approvals(self, limit: int = 100) -> list[Approval]:
         """Newest first."""
+        ...
+
+    # -- people
+    async def step_in(self, conversation_key: str, person: str) -> None:
+        """A person answers this conversation from now on; messages end as ignored for `taken_over`."""
+        ...
+
+    async def hand_back(self, conversation_key: str) -> None:
+        """Its agent answers again."""
+        ...
+
+    async def takeovers(self) -> list[Takeover]:
+        """The conversations that people answer, by key."""
+        ...
+
+    async def note(self, change: Change) -> None:
+        """Write a line into the audit log."""
+        ...
+
+    async def audit(self, limit: int = 100) -> list[Change]:
+        """The audit log, newest first."""
         ...
 
     # -- waking up

@@ -13,6 +13,7 @@ from channels.adapter import Receipt
 from channels.errors import PostroomError
 from channels.message import Conversation, InboundMessage, StatusUpdate
 from gateway.ledger.approval import Approval, ApprovalState
+from gateway.ledger.audit import Change, Takeover
 from gateway.ledger.protocol import (
     Claims,
     ConversationSummary,
@@ -38,6 +39,7 @@ from gateway.ledger.sqlite import (
     letters,
     listings,
     moves,
+    people,
     routes,
     sessions,
     turns,
@@ -212,9 +214,9 @@ class SqliteLedger:
         """See Ledger."""
         return await self._reader.run(lambda db: sessions.newest_session(db, conversation, agent_id))
 
-    async def conversations(self, limit: int = 100) -> list[ConversationSummary]:
+    async def conversations(self, limit: int = 100, find: str = "") -> list[ConversationSummary]:
         """See Ledger."""
-        return await self._reader.run(lambda db: listings.conversations(db, limit))
+        return await self._reader.run(lambda db: listings.conversations(db, limit, find))
 
     async def messages(self, conversation_key: str, limit: int = 100) -> list[StoredMessage]:
         """See Ledger."""
@@ -303,6 +305,28 @@ class SqliteLedger:
     async def approvals(self, limit: int = 100) -> list[Approval]:
         """See Ledger."""
         return await self._reader.run(lambda db: approvals.approvals(db, limit))
+
+    # -- people
+
+    async def step_in(self, conversation_key: str, person: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: people.step_in(db, conversation_key, person, self._now()))
+
+    async def hand_back(self, conversation_key: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: people.hand_back(db, conversation_key))
+
+    async def takeovers(self) -> list[Takeover]:
+        """See Ledger."""
+        return await self._reader.run(people.takeovers)
+
+    async def note(self, change: Change) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: people.note(db, change, self._now()))
+
+    async def audit(self, limit: int = 100) -> list[Change]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: people.audit(db, limit))
 
     # -- waking up
 

@@ -17,7 +17,8 @@ from gateway.ledger.sqlite.codec import (
 _CONVERSATIONS = f"""
 SELECT {CONVERSATION}, c.channel, c.scope, c.title, c.messages, c.last_at,
     (SELECT count(*) FROM messages m WHERE m.conversation = c.id AND m.state = 'waiting')
-FROM conversations c ORDER BY c.last_at DESC LIMIT ?
+FROM conversations c WHERE :find = '' OR instr(lower(c.key || ' ' || c.title), lower(:find))
+ORDER BY c.last_at DESC LIMIT :limit
 """  # noqa: S608 - column names
 
 _MESSAGES = f"""
@@ -53,7 +54,7 @@ SELECT
 """
 
 
-def conversations(db: sqlite3.Connection, limit: int) -> list[ConversationSummary]:
+def conversations(db: sqlite3.Connection, limit: int, find: str) -> list[ConversationSummary]:
     """Newest first; a group without a title goes by its chat id."""
     return [
         ConversationSummary(
@@ -65,7 +66,7 @@ def conversations(db: sqlite3.Connection, limit: int) -> list[ConversationSummar
             waiting=row[8],
             last_at=row[7],
         )
-        for row in db.execute(_CONVERSATIONS, (limit,))
+        for row in db.execute(_CONVERSATIONS, {"limit": limit, "find": find})
     ]
 
 

@@ -12,6 +12,7 @@ from tests.gateway.ledger.conformance_configuration import Connections, Routes, 
 from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, Sending
 from tests.gateway.ledger.conformance_letters import DeadLetters
 from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
+from tests.gateway.ledger.conformance_people import People
 from tests.gateway.ledger.conformance_turns import Endings, Leases, Order, Retries, Waking
 from tests.gateway.ledger.support import Store
 
@@ -34,6 +35,7 @@ class Conformance(
     Routes,
     Versions,
     Approvals,
+    People,
 ):
     @pytest.fixture
     def store(self) -> Store:

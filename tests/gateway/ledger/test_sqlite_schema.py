@@ -164,7 +164,7 @@ class TestPlans:
     def test_no_other_query_reads_or_sorts_a_whole_table(self, db: sqlite3.Connection, name: str) -> None:
         migrate(db, nullcontext, steps())
         sql = QUERIES[name]
-        values = {"line": 1, "limit": 1} if ":line" in sql or ":limit" in sql else [1] * sql.count("?")
+        values = {"line": 1, "limit": 1, "find": ""} if ":line" in sql or ":limit" in sql else [1] * sql.count("?")
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         costly = [step for step in plan if step.startswith("SCAN") or "TEMP B-TREE" in step]
         assert costly == READS_ALL.get(name, [])

@@ -1,0 +1,42 @@
+"""What people do beside the agents: conversations they answer themselves, and the log of what they changed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from gateway.ledger.audit import Change, Takeover
+
+_TAKE = "INSERT INTO takeovers (conversation_key, person, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+_GIVE = "DELETE FROM takeovers WHERE conversation_key = ?"
+
+_TAKEN = "SELECT conversation_key, person, at FROM takeovers ORDER BY conversation_key"
+
+_NOTE = "INSERT INTO audit (at, person, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)"
+
+_AUDIT = "SELECT person, action, target, before, after, at FROM audit ORDER BY seq DESC LIMIT ?"
+
+
+def step_in(db: sqlite3.Connection, conversation_key: str, person: str, now: float) -> None:
+    """From now on a person answers; the first one who takes it has it."""
+    db.execute(_TAKE, (conversation_key, person, now))
+
+
+def hand_back(db: sqlite3.Connection, conversation_key: str) -> None:
+    """The agent answers again."""
+    db.execute(_GIVE, (conversation_key,))
+
+
+def takeovers(db: sqlite3.Connection) -> list[Takeover]:
+    """All, by conversation."""
+    return [Takeover(*row) for row in db.execute(_TAKEN)]
+
+
+def note(db: sqlite3.Connection, change: Change, now: float) -> None:
+    """Write one line."""
+    db.execute(_NOTE, (now, change.person, change.action, change.target, change.before, change.after))
+
+
+def audit(db: sqlite3.Connection, limit: int) -> list[Change]:
+    """Newest first."""
+    return [Change(*row) for row in db.execute(_AUDIT, (limit,))]
