@@ -39,6 +39,17 @@ class Journal(Protocol):
         ...
 
 
+class NoJournal:
+    """The journal of a run that nobody tries again."""
+
+    async def lookup(self, key: str) -> str | None:
+        """Nothing happened before."""
+        return None
+
+    async def record(self, key: str, result: str) -> None:
+        """Nothing is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """One turn for an agent: its messages in order, what its model saw before, and where it runs.

@@ -16,7 +16,7 @@ from agents_runtime.benchmarks import Benchmarks, Case, Expectation
 from agents_runtime.json_files import read_json
 from agents_runtime.manifest import Manifest
 from agents_runtime.package import AgentPackage
-from agents_runtime.run import Run, RunRequest, RunResult
+from agents_runtime.run import NoJournal, Run, RunRequest, RunResult
 from agents_runtime.skill import Skill
 from agents_runtime.state import scratch_state
 from agents_runtime.tree import read_text
@@ -61,17 +61,6 @@ class Rehearsal:
     def passed(self) -> bool:
         """Whether there are cases, and all of them passed."""
         return bool(self.cases) and all(case.passed for case in self.cases)
-
-
-class _Forgetful:
-    """A journal for runs that nobody repeats."""
-
-    async def lookup(self, key: str) -> str | None:
-        """Nothing happened before."""
-        return None
-
-    async def record(self, key: str, result: str) -> None:
-        """Nothing is kept."""
 
 
 async def rehearse(package: AgentPackage, channel: Channel, run: Run) -> Rehearsal:
@@ -125,7 +114,7 @@ async def _run_case(
             state_dir=state,
             manner=channel.manner,
             now=datetime.now(UTC).astimezone(),
-            journal=_Forgetful(),
+            journal=NoJournal(),
         )
         try:
             result = await run(request)

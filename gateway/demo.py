@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from agents_runtime.registry import Registry
 from channels.registry import CHANNELS, load_rehearsal
 from channels.rehearsal import Rehearsed
+from gateway.console.keys import Keys
 from gateway.ledger.sqlite import open_sqlite
 from gateway.places import agent_roots
 from gateway.process import Gateway, run_gateway
@@ -26,10 +27,11 @@ AGENT = "front-desk"
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What the demo started: the gateway, and a control address per channel."""
+    """What the demo started: the gateway, a control address per channel, and the console's keys."""
 
     gateway: Gateway
     controls: dict[str, str]
+    keys: Keys
 
 
 @asynccontextmanager
@@ -46,10 +48,13 @@ async def run_demo(settings: Settings, *, host: str, port: int) -> AsyncIterator
             rehearse = load_rehearsal(channel)
             rehearsed[channel] = await stack.enter_async_context(rehearse(own.hook_url(channel, hook_secret)))
         await _wire(own, vault, rehearsed, hook_secrets)
-        gateway = await stack.enter_async_context(run_gateway(own, vault, registry, host=host, port=port))
         controls = {channel: r.control_url for channel, r in rehearsed.items()}
+        keys = Keys(own, vault)
+        gateway = await stack.enter_async_context(
+            run_gateway(own, vault, registry, host=host, port=port, console=keys, controls=controls)
+        )
         stack.enter_context(written_down(settings, Running(pid=os.getpid(), port=gateway.port, controls=controls)))
-        yield Demo(gateway, controls)
+        yield Demo(gateway, controls, keys)
 
 
 async def _wire(

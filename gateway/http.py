@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -12,7 +13,6 @@ from aiohttp import web
 from channels.adapter import HookRequest
 from channels.errors import PayloadError, PostroomError, VerificationError
 from gateway import metrics
-from gateway.api import Api
 from gateway.connections import Connections
 from gateway.ledger.protocol import Depths, LedgerUnavailable
 from gateway.media import Media
@@ -74,12 +74,20 @@ class Hooks:
         return web.Response(status=reply.status, body=reply.body, content_type=reply.content_type)
 
 
+class Part(Protocol):
+    """Something that adds routes of its own."""
+
+    def add_to(self, app: web.Application) -> None:
+        """Add them."""
+        ...
+
+
 def build_app(
     hooks: Hooks,
-    api: Api,
     depths: Callable[[], Awaitable[Depths]],
     ready: Callable[[], bool],
     media: Media | None = None,
+    parts: Sequence[Part] = (),
 ) -> web.Application:
     """The gateway's routes. `ready` is False while starting and draining; `media` is there with a public URL only."""
 
@@ -96,7 +104,8 @@ def build_app(
     app.router.add_get("/healthz", healthz)
     app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", metrics_page)
-    api.add_to(app)
+    for part in parts:
+        part.add_to(app)
     app.router.add_route("*", "/hooks/{connection}/{secret}", hooks)
     if media is not None:
         app.router.add_get("/media/{ticket}/{name}", media)

@@ -6,9 +6,10 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 from aiohttp import web
@@ -25,7 +26,7 @@ from gateway.approvals import Approvals
 from gateway.builder import builder_tools
 from gateway.connections import Connections, Opened, media_of
 from gateway.desk import lay_desk
-from gateway.http import Hooks, build_app
+from gateway.http import Hooks, Part, build_app
 from gateway.ledger.protocol import Ledger, LedgerUnavailable
 from gateway.ledger.sqlite import open_sqlite
 from gateway.pipeline import Pipeline
@@ -35,6 +36,9 @@ from gateway.settings import Settings
 from gateway.vault import Vault
 from gateway.workers import Workers
 from routes.resolve import RouteTable
+
+if TYPE_CHECKING:
+    from gateway.console.keys import Keys
 
 log = structlog.get_logger()
 
@@ -57,9 +61,18 @@ class Gateway:
 
 @asynccontextmanager
 async def run_gateway(
-    settings: Settings, vault: Vault, registry: Registry, *, host: str, port: int
+    settings: Settings,
+    vault: Vault,
+    registry: Registry,
+    *,
+    host: str,
+    port: int,
+    console: Keys | None = None,
+    controls: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Gateway]:
     """A gateway that receives, answers and delivers until the context ends; then it drains.
+
+    With the `console`'s keys it serves the console too; `controls` are the rehearsal servers its phones use.
 
     Raises LedgerInUse where another process works on the ledger, PortTaken where the address is in use.
     """
@@ -86,9 +99,33 @@ async def run_gateway(
             Approvals(ledger, lay_desk(settings, ledger, registry, "api"), "api", settings.auto_approve),
             lambda: access_token(settings),
         )
-        app = build_app(
-            Hooks(connections, pipeline), api, ledger.depths, lambda: state["ready"], media_of(vault, settings)
-        )
+
+        async def reload() -> None:
+            await routes.reload(ledger)
+            await connections.sync(partial(_intake, pipeline))
+
+        parts: list[Part] = [api]
+        closing = asyncio.Event()
+        if console is not None:
+            from gateway.console.console import Console
+            from gateway.console.stage import Stage
+
+            stage = Stage(
+                settings,
+                ledger,
+                vault,
+                registry,
+                connections,
+                pipeline,
+                routes,
+                runner.run,
+                console,
+                reload,
+                controls or {},
+            )
+            parts.append(Console(stage))
+        media = media_of(vault, settings)
+        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"], media, parts)
         web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
         await web_runner.setup()
         try:
@@ -104,6 +141,7 @@ async def run_gateway(
                 yield Gateway(ledger, connections, pipeline, bound)
             finally:
                 state["ready"] = False
+                closing.set()
                 log.info("draining")
                 watcher.cancel()
                 await asyncio.gather(watcher, return_exceptions=True)

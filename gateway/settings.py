@@ -23,7 +23,8 @@ class Settings:
 
     `home` holds the ledger, the key, the user's agents and logs. `public_url` is where providers reach the gateway,
     without a trailing slash, or empty. `models` are POSTROOM_MODEL's entries in order of fallback. `auto_approve` are
-    the builder's tools that a model may call without asking the owner, `*` for all.
+    the builder's tools that a model may call without asking the owner, `*` for all. `trusted_proxy` says that a proxy
+    with TLS stands in front of whatever is listened on.
     """
 
     home: Path
@@ -31,6 +32,7 @@ class Settings:
     database_url: str = ""
     models: tuple[str, ...] = ()
     auto_approve: frozenset[str] = frozenset()
+    trusted_proxy: bool = False
 
     @property
     def ledger_path(self) -> Path:
@@ -53,7 +55,7 @@ class Settings:
 
     @staticmethod
     def from_env(env: Mapping[str, str] | None = None) -> Settings:
-        """Read the POSTROOM_ variables: HOME, PUBLIC_URL, DATABASE_URL, AUTO_APPROVE, MODEL. Raises SettingInvalid."""
+        """Read the POSTROOM_ variables that make the fields. Raises SettingInvalid."""
         values = os.environ if env is None else env
         public_url = values.get("POSTROOM_PUBLIC_URL", "").strip().rstrip("/")
         if public_url and (urlsplit(public_url).scheme not in {"http", "https"} or not urlsplit(public_url).hostname):
@@ -71,5 +73,6 @@ class Settings:
             public_url=public_url,
             database_url=database_url,
             auto_approve=frozenset(t.strip() for t in values.get("POSTROOM_AUTO_APPROVE", "").split(",") if t.strip()),
+            trusted_proxy=values.get("POSTROOM_TRUSTED_PROXY", "").strip().lower() in {"1", "true", "yes"},
             models=tuple(m.strip() for m in values.get("POSTROOM_MODEL", "").split(",") if m.strip()),
         )

@@ -135,6 +135,23 @@ def _done(desk: Desk, agent_id: str, change: _Change) -> Revision:
     return Revision(id=agent_id, revision=revision_of(desk.agents_dir / agent_id))
 
 
+def put_manifest(desk: Desk, agent_id: str, revision: str, text: str) -> None:
+    """Write a whole `agent.json` as a person typed it, under the rules of agent_update_manifest.
+
+    Raises Changed, AgentInvalid, ToolNotProvided, NameInvalid, ManifestInvalid or SecretFound.
+    """
+    directory = owned(desk, agent_id)
+    expect(directory, revision)
+    place = manifest_place(directory)
+    manifest = read_json(Manifest, text, MANIFEST)
+    if manifest.id != agent_id:
+        raise ManifestInvalid(f"The id is '{manifest.id}', not '{agent_id}'.", fix="An agent keeps its id.")
+    refuse_secrets({MANIFEST: text})
+    need_manifest(desk, manifest)
+    need_tools(desk, agent_id, manifest.allowed_tools)
+    put(place, text.encode(), content_of(place))
+
+
 async def _update(desk: Desk, given: UpdateInput) -> Revision:
     return await asyncio.to_thread(lambda: _done(desk, given.id, _updated(desk, given)))
 

@@ -148,7 +148,7 @@ def from_trash(desk: Desk, agent_id: str) -> None:
 
 def restorable(desk: Desk, agent_id: str) -> str:
     """The trash name of the newest package of that id that can come back. Raises AgentMissing or AgentExists."""
-    names = _trashed(desk)
+    names = trashed(desk)
     name = next((n for n in names if n.split(".")[0] == agent_id), None)
     if name is None:
         known = ", ".join(dict.fromkeys(n.split(".")[0] for n in names)) or "nothing"
@@ -175,7 +175,7 @@ def _to_trash(desk: Desk, agent_id: str) -> str:
     return name
 
 
-def _trashed(desk: Desk) -> list[str]:
+def trashed(desk: Desk) -> list[str]:
     """The names in the trash, newest first."""
     with suppress(OSError):
         return sorted((path.name for path in _trash(desk).iterdir()), key=lambda n: n.split(".")[1:], reverse=True)

@@ -8,7 +8,7 @@ import typer
 
 from gateway import logs
 from gateway.cli.output import out
-from gateway.cli.run import run_until_stopped, stop_signal
+from gateway.cli.run import print_link, run_until_stopped, stop_signal
 from gateway.settings import Settings
 
 
@@ -32,7 +32,9 @@ async def _demo(settings: Settings, port: int) -> None:
         for channel in running.controls:
             out.print(f'  {command} rehearse {channel} "when are you open?"')
         out.print(f"\n  {command} conversation list      (set POSTROOM_HOME={settings.home}/demo to look inside)")
-        out.print(f"\nHealth: http://127.0.0.1:{running.gateway.port}/healthz   Ctrl-C stops it.\n")
+        out.print("")
+        print_link(running.keys, f"http://127.0.0.1:{running.gateway.port}")
+        out.print(f"Health: http://127.0.0.1:{running.gateway.port}/healthz   Ctrl-C stops it.\n")
         await stop_signal()
 
 

@@ -52,6 +52,7 @@ app.add_typer(package.bench, name="bench")
 app.add_typer(route.app, name="route")
 app.add_typer(build.approvals, name="approval")
 app.add_typer(mcp.app, name="mcp")
+app.add_typer(run.console_app, name="console")
 app.add_typer(conversation.conversations, name="conversation")
 app.add_typer(conversation.dead_letters, name="dead-letter")
 
