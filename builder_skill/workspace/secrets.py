@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pydantic import JsonValue
 
@@ -29,31 +30,72 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
         "an AWS key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
         "a Google key": r"\bAIza[\w-]{35}|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}",
         "a Stripe key": r"\b[sr]k_(?:live|test)_[0-9A-Za-z]{16,}|\bwhsec_[0-9A-Za-z]{16,}",
-        "a SendGrid key": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
+        "a SendGrid key": r"\bSG\.[\w-]{16,64}\.[\w-]{16,}",
         "an access token": r"\b(?:npm|hf)_[A-Za-z0-9]{30,}|\bpypi-[\w-]{40,}",
-        "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
-        "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+        "a JSON web token": r"\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,2000}\.[\w-]{10,}",
+        "a private key": r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
     }.items()
 }
 
-_IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/:@]{3,})@", re.IGNORECASE)
+_IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]{1,100}:([^\s/:@]{3,200})@", re.IGNORECASE)
 
+_WORDS_FOR_IT = (
+    r"password|passwd|pwd|passphrase|passcode|passwort|kennwort|contraseña|senha|пароль|密码|密碼|パスワード"
+)
 _ASSIGNED = re.compile(
-    r"\b(?:\w*(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key))\b"
-    r"""["'`]?\s*(?::|=|\bis\b)\s*["'`]?([^\s"'`,;<>{}$]{8,})""",
+    rf"(?<![^\W_])(?:\w{{0,40}}(?P<password>{_WORDS_FOR_IT})"
+    r"|\w{0,40}(?:secret|token|(?:api|access|private|auth|signing|encryption)[\s_-]?key))"
+    r"""["'`]?\s{0,5}(?::|：|=|\bis\b)\s{0,5}["'`]?(?P<value>[^\s"'`,;<>{}$]{6,300})""",
     re.IGNORECASE,
 )
+"""A name for a secret, and what is said to be its value."""
 
-_WORD = re.compile(r"(?<![\w/+=.-])[A-Za-z0-9+/_-]{32,64}={0,2}(?![\w/+=.-])")
+_BARE = re.compile(
+    r"""^[\s>*+-]*["'`*]*(?:password|passwd|pwd|passphrase)["'`*]*\s*[:=]"""
+    r"""\s*["'`]?(?P<value>[^\s"'`]{6,100}?)["'`,]*\s*$""",
+    re.IGNORECASE,
+)
+"""A password on a line of its own, which may be a plain word."""
 
-_STAND_IN = re.compile(r"x{4,}|\*{3,}|\.{3}|…|example|your|change|placeholder|redacted|none|null", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"string|text|required|optional|hidden|missing|wrong|invalid|forgot\w*|reset|secret|unknown|unset|empty|strong|"
+    r"password|numeric|integer|boolean|varchar\w*|env\w*|vault\w*|prompt\w*|expired|changed|protected|encrypted|\W+",
+    re.IGNORECASE,
+)
+"""What is said about a password, in its place."""
+
+_CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.\w+)+$")
+"""A call, or the name of something in a module."""
+
+_BEARER = re.compile(r"\b(?:Bearer|Basic)\s+(?P<value>[A-Za-z0-9._~+/-]{16,}={0,2})")
+
+_WORD = re.compile(r"(?<![\w/+.-])[A-Za-z0-9+/_-]{32,64}={0,2}(?![\w/+=-]|\.\w)")
+
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
+
+_DIGEST = re.compile(
+    r"\b(?:sha-?\d{1,3}|md5|blake\w{0,4}|hash(?:es)?|digest|checksum|integrity|etag|base64)\b", re.IGNORECASE
+)
+"""Words near what is a digest or an encoded file, and no key."""
+
+_STAND_IN = re.compile(
+    r"x{4,}|\*{3,}|\.{3}|…|example|\byour|your[_-]|change[_-]?(?:me|it|this)|placeholder|redacted|dummy|"
+    r"\b(?:none|null|undefined|user|pass|password|secret|token)\b",
+    re.IGNORECASE,
+)
 """What is plainly not the thing itself."""
 
-MIXED = 4
+MIXED = 2
 """Capitals, small letters and digits that a shapeless secret has of each, at least."""
+
+TURNS = 0.4
+"""How often the kind of character changes in a shapeless secret, by character; words with capitals: 0.3 and less."""
 
 BITS = 4.2
 """Bits per character of a shapeless secret, at least; 32 random letters and digits have about 4.6."""
+
+KEY_MIN = 8
+"""Characters of a token or a key that is named as one, at least; a password may have six."""
 
 
 class SecretFound(PostroomError):
@@ -93,8 +135,9 @@ def _texts(value: JsonValue | Mapping[str, JsonValue], field: str = "") -> Itera
             yield field or "the text", value
         case Mapping():
             for name, inside in value.items():
+                # The name first: it is told with what is inside it, and so must be no secret itself.
+                yield f"a name in {field or 'the input'}", name
                 yield from _texts(inside, f"{field}.{name}" if field else name)
-                yield from ((f"a name in {field or 'the input'}", name) for _ in (1,))
         case list():
             for number, inside in enumerate(value):
                 yield from _texts(inside, f"{field}.{number}")
@@ -106,32 +149,56 @@ def _kind(line: str) -> str:
     for kind, shape in SHAPES.items():
         if any(not _STAND_IN.search(found[0]) for found in shape.finditer(line)):
             return kind
-    if any(
-        not _STAND_IN.search(found[1]) and not found[1].startswith(("<", "$", "{")) for found in _IN_URL.finditer(line)
-    ):
+    if any(not _STAND_IN.search(found[1]) and found[1][0] not in "<${" for found in _IN_URL.finditer(line)):
         return "an address with a password"
-    if any(_assigned(found[1]) for found in _ASSIGNED.finditer(line)):
+    if any(_assigned(found) for found in _ASSIGNED.finditer(line)) or any(
+        _mixed(found["value"]) for found in _BEARER.finditer(line)
+    ):
         return "a password or a key"
-    if "base64," not in line and any(_random(found[0]) for found in _WORD.finditer(line)):
+    bare = _BARE.match(line)
+    if bare and not _ABOUT.fullmatch(bare["value"]) and _is_value(bare["value"]):
+        return "a password or a key"
+    if not _DIGEST.search(line) and any(_random(found[0]) for found in _WORD.finditer(_ADDRESS.sub(" ", line))):
         return "a key"
     return ""
 
 
-def _assigned(value: str) -> bool:
+def _assigned(found: re.Match[str]) -> bool:
     """Whether what stands after `password:` is one, and not a word about it."""
-    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", r"[^\w\s]"))
+    value = found["value"].rstrip(".)]")
+    if len(value) < (6 if found["password"] else KEY_MIN) or not re.search(r"[^\W\d_]", value):
+        return False
+    return bool(re.search(r"\d", value)) and _is_value(value)
+
+
+def _is_value(value: str) -> bool:
+    """Whether it is neither a stand-in, nor a path, nor the name of a variable or a call."""
     plain = value.rstrip(".)]")
-    path = "/" in plain or plain.count("_") > 1 or (plain.isidentifier() and plain.isupper())
-    return kinds >= 2 and bool(re.search(r"\d", plain)) and not path and not _STAND_IN.search(plain)
+    path = "/" in plain and not _mixed(plain)
+    name = plain.isidentifier() and (plain.isupper() or plain.count("_") > 1)
+    return not (path or name or _STAND_IN.search(plain) or _CODE.match(plain))
+
+
+def _mixed(word: str) -> bool:
+    """Whether letters and digits are mixed as at random, and enough of them."""
+    return len(word) >= 20 and not _STAND_IN.search(word) and _entropy(word) >= 3.5 and min(_kinds(word)) > 1
+
+
+def _kinds(word: str) -> list[int]:
+    return [sum(map(test, word)) for test in (str.isupper, str.islower, str.isdigit)]
 
 
 def _random(word: str) -> bool:
-    counts = [sum(map(test, word)) for test in (str.isupper, str.islower, str.isdigit)]
-    if min(counts) < MIXED or _STAND_IN.search(word):
+    if min(_kinds(word)) < MIXED or _STAND_IN.search(word):
         return False
     if max(len(part) for part in re.split(r"[/_-]", word)) < 20:
         return False
-    return _entropy(word) >= BITS
+    return _entropy(word) >= BITS and _turns(word) >= TURNS
+
+
+def _turns(word: str) -> float:
+    kinds = [1 if char.isupper() else 2 if char.islower() else 3 for char in word if char.isalnum()]
+    return sum(a != b for a, b in pairwise(kinds)) / len(word)
 
 
 def _entropy(word: str) -> float:
