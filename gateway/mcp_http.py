@@ -20,7 +20,7 @@ PATH = "/mcp"
 MAX_BODY = 1_000_000
 
 PATIENCE = 3
-"""Seconds that open answers get when the server is told to stop: an event stream never ends by itself."""
+"""Seconds that running calls get when the server is told to stop: a rehearsal with a slow model may take minutes."""
 
 
 class Guarded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -116,5 +117,8 @@ async def _serve(lifted: frozenset[str], http: tuple[str, int, list[str]] | None
 async def _on_stdio(server: Server) -> None:
     from mcp.server.stdio import stdio_server
 
+    # The library reads in a thread that no cancellation reaches: Ctrl-C ends the process as SIGTERM does, at once.
+    # What was written is whole: packages are moved into place, and the ledger commits.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

@@ -28,6 +28,13 @@ CASES = json.dumps(
     {"cases": [{"name": "hours", "input": "When does the pier open?", "expect": {"contains": ["nine"]}}]}
 )
 
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
+}
+
 
 def start(home: Home, *options: str, **streams: Any) -> Any:
     return asyncio.create_subprocess_exec(POSTROOM, "mcp", *options, env=home.env, **streams)
@@ -158,9 +165,8 @@ async def test_a_running_gateway_sees_what_was_deployed_beside_it(home: Home) ->
 
 async def test_standard_output_carries_the_protocol_only(home: Home) -> None:
     process = await start(home, stdin=-1, stdout=-1, stderr=-1)
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
     lines = [
-        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json.dumps(HELLO),
         json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         "this is not JSON",
         '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "\\ud800"}}',
@@ -180,6 +186,17 @@ async def test_standard_output_carries_the_protocol_only(home: Home) -> None:
     assert rest == b""
     assert "tool_unknown" in json.dumps(answers[3]["result"])
     assert {t["name"] for t in answers[4]["result"]["tools"]} == set(CATALOGUE)
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+async def test_it_stops_when_told_although_it_reads(home: Home, told: signal.Signals) -> None:
+    process = await start(home, stdin=-1, stdout=-1, stderr=-1)
+    process.stdin.write(json.dumps(HELLO).encode() + b"\n")
+    async with asyncio.timeout(20):
+        assert await process.stdout.readline()
+        process.send_signal(told)
+        assert await process.wait() == -told
+        assert await process.stderr.read() == b""
 
 
 async def test_it_stops_when_told_although_a_client_listens(home: Home) -> None:
@@ -227,8 +244,6 @@ async def test_over_http_a_stranger_gets_nothing(home: Home) -> None:
             url, data=b"x" * 2_000_000, headers={**good, "Content-Type": "application/json"}
         ) as big:
             assert big.status == 413
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
-        first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
         for host in ("agents.example", url.split("/")[2]):
-            async with session.post(url, json=first, headers={**good, "Host": host}) as response:
+            async with session.post(url, json=HELLO, headers={**good, "Host": host}) as response:
                 assert response.status == 200, host
