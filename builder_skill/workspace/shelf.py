@@ -148,16 +148,16 @@ def from_trash(desk: Desk, agent_id: str) -> None:
 
 def restorable(desk: Desk, agent_id: str) -> str:
     """The trash name of the newest package of that id that can come back. Raises AgentMissing or AgentExists."""
+    there = is_identifier(agent_id) and is_there(desk.agents_dir / agent_id)
+    if there or any(e.id == agent_id and e.source in ("user", "bundled") for e in desk.registry.entries()):
+        raise AgentExists(
+            f"There is an agent '{agent_id}' already.", fix="Delete that one first: it goes to the trash in its turn."
+        )
     names = trashed(desk)
     name = next((n for n in names if n.split(".")[0] == agent_id), None)
     if name is None:
         known = ", ".join(dict.fromkeys(n.split(".")[0] for n in names)) or "nothing"
         raise AgentMissing(f"The trash has no '{agent_id}'.", fix=f"In the trash: {known}.")
-    taken = any(e.id == agent_id and e.source in ("user", "bundled") for e in desk.registry.entries())
-    if taken or is_there(desk.agents_dir / agent_id):
-        raise AgentExists(
-            f"There is an agent '{agent_id}' already.", fix="Delete that one first: it goes to the trash in its turn."
-        )
     return name
 
 

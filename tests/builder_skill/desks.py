@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,32 @@ from gateway.desk import lay_desk
 from gateway.ledger.sqlite import open_sqlite
 from gateway.places import agent_roots
 from gateway.settings import Settings
+
+MINER: dict[str, Any] = {
+    "id": "meeting-miner",
+    "label": "Meeting Miner",
+    "description": "Turns messy meeting notes into concise briefs and tracks open action items.",
+    "status": "production",
+    "allowedTools": ["execute_skill", "read", "write_file"],
+    "subSkills": [
+        {"id": "meeting-miner-parser", "description": "Parse messy notes."},
+        {"id": "meeting-miner-writer", "description": "Write short replies."},
+    ],
+    "stateFiles": ["meeting-log.json", "action-items.json"],
+}
+
+
+def everything(folder: Path) -> dict[str, bytes | str]:
+    """All that is below a folder, the ledger aside."""
+
+    def walk() -> Iterator[tuple[str, bytes | str]]:
+        for path in sorted(folder.rglob("*")):
+            if path.is_symlink():
+                yield str(path), str(path.readlink())
+            elif path.is_file() and not path.name.startswith("ledger.db"):
+                yield str(path), path.read_bytes()
+
+    return dict(walk())
 
 
 @asynccontextmanager

@@ -4,51 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from agents_runtime.loader import load_package
-from agents_runtime.manifest import is_identifier
 from builder_skill.desk import Desk
 from builder_skill.tools import CATALOGUE
 from builder_skill.tools.tool import read_input
 from builder_skill.workspace import shelf
+from builder_skill.workspace.files import PathRefused, put, writable
 from builder_skill.workspace.kept import keep_deployed
+from builder_skill.workspace.shelf import Changed
 from channels.errors import PostroomError
-from tests.builder_skill.desks import a_desk, use
+from tests.builder_skill.desks import MINER, a_desk, everything, use
 from tests.builder_skill.workspace.test_secrets import SECRETS
-
-MINER: dict[str, Any] = {
-    "id": "meeting-miner",
-    "label": "Meeting Miner",
-    "description": "Turns messy meeting notes into concise briefs and tracks open action items.",
-    "status": "production",
-    "allowedTools": ["execute_skill", "read", "write_file"],
-    "subSkills": [
-        {"id": "meeting-miner-parser", "description": "Parse messy notes."},
-        {"id": "meeting-miner-writer", "description": "Write short replies."},
-    ],
-    "stateFiles": ["meeting-log.json", "action-items.json"],
-}
-
-
-def everything(folder: Path) -> dict[str, bytes | str]:
-    """All that is below a folder, the ledger aside."""
-
-    def walk() -> Iterator[tuple[str, bytes | str]]:
-        for path in sorted(folder.rglob("*")):
-            if path.is_symlink():
-                yield str(path), str(path.readlink())
-            elif path.is_file() and not path.name.startswith("ledger.db"):
-                yield str(path), path.read_bytes()
-
-    return dict(walk())
 
 
 async def refused(desk: Desk, name: str, code: str, **arguments: Any) -> PostroomError:
@@ -102,7 +73,19 @@ async def test_listing_tells_names_and_no_folders(desk: Desk) -> None:
         ("arguments_invalid", {"stateFiles": ["../../.ssh/authorized_keys"]}),
         ("arguments_invalid", {"stateFiles": ["/etc/passwd"]}),
         ("arguments_invalid", {"description": ""}),
+        ("arguments_invalid", {"description": " \n"}),
+        ("arguments_invalid", {"label": "a\0b"}),
         ("arguments_invalid", {"prompt": "x"}),
+        ("agent_invalid", {"description": "Reads ~/notes/today.md every morning."}),
+        ("path_refused", {"stateFiles": ["."]}),
+        ("path_refused", {"stateFiles": ["a/"]}),
+        ("path_refused", {"stateFiles": ["a//b"]}),
+        ("path_refused", {"stateFiles": ["a:b"]}),
+        ("path_refused", {"stateFiles": [".hidden"]}),
+        ("path_refused", {"stateFiles": ["a" * 300]}),
+        ("path_refused", {"stateFiles": ["conversations/x.json"]}),
+        ("name_invalid", {"stateFiles": ["a", "a/b"]}),
+        ("name_invalid", {"stateFiles": ["log.json", "LOG.json"]}),
         ("agent_exists", {"id": "front-desk"}),
         ("agent_exists", {"id": "front-desk", "overwrite": True}),
         ("tool_unknown", {"allowedTools": ["raed"]}),
@@ -169,6 +152,45 @@ async def test_two_that_create_one_id_at_once_have_one_winner(desk: Desk, tmp_pa
     assert [p.name for p in desk.agents_dir.iterdir()] == ["meeting-miner"]
 
 
+async def test_those_that_take_away_or_bring_back_at_once_have_one_winner(desk: Desk) -> None:
+    await use(desk, "agent_create", **MINER)
+    for name, code in (("agent_delete", "agent_missing"), ("agent_restore", "agent_exists")):
+        results = await asyncio.gather(*(use(desk, name, id="meeting-miner") for _ in range(6)), return_exceptions=True)
+        assert sum(isinstance(r, dict) for r in results) == 1
+        assert {r.code for r in results if isinstance(r, PostroomError)} == {code}
+        assert not [r for r in results if not isinstance(r, dict | PostroomError)]
+
+
+async def test_words_are_put_on_one_line_and_blank_steps_named(desk: Desk) -> None:
+    odd = {"label": " A\n---\nB ", "description": "One:\n two", "subSkills": [{"id": "step", "description": "\n"}]}
+    await use(desk, "agent_create", **{**MINER, **odd})
+    package = load_package(desk.agents_dir / "meeting-miner", "user")
+    assert (package.manifest.label, package.manifest.description) == ("A --- B", "One: two")
+    assert package.skills["step"].description == "A step of A --- B."
+
+
+async def test_live_state_of_people_is_left_alone(desk: Desk) -> None:
+    await use(desk, "agent_create", **MINER)
+    live = desk.agents_dir / "meeting-miner/state/conversations/one/notes.json"
+    live.parent.mkdir(parents=True)
+    live.write_text(f"not JSON: {SECRETS[0]}")
+    assert (await use(desk, "agent_validate", id="meeting-miner"))["valid"]
+    assert "conversations" not in json.dumps(await use(desk, "agent_read", id="meeting-miner"))
+    path = "state/conversations/one/notes.json"
+    await refused(desk, "agent_write_file", "path_refused", id="meeting-miner", path=path, content="{}")
+
+
+async def test_a_broken_package_is_still_read(desk: Desk) -> None:
+    await use(desk, "agent_create", **MINER)
+    (desk.agents_dir / "meeting-miner/skills/meeting-miner/SKILL.md").unlink()
+    (desk.agents_dir / "meeting-miner/state/picture.png").write_bytes(b"\x89PNG\xff")
+    read = await use(desk, "agent_read", id="meeting-miner")
+    assert "SKILL.md" in read["problem"]
+    assert read["manifest"]["id"] == "meeting-miner"
+    (picture,) = [f for f in read["files"] if f["path"] == "state/picture.png"]
+    assert (picture["text"], picture["size"]) == (None, 5)
+
+
 async def test_reading_names_what_can_be_changed_and_how(desk: Desk) -> None:
     await use(desk, "agent_create", **MINER)
     read = await use(desk, "agent_read", id="meeting-miner")
@@ -181,6 +203,14 @@ async def test_reading_names_what_can_be_changed_and_how(desk: Desk) -> None:
     await refused(desk, "agent_read", "agent_missing", id="meeting-minor")
 
 
+def _changes(seen: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"id": "meeting-miner", "revision": seen["revision"], **fields}
+
+
+def _update(seen: dict[str, Any], **fields: Any) -> Any:
+    return read_input(CATALOGUE["agent_update_manifest"], _changes(seen, **fields))
+
+
 async def test_a_manifest_is_changed_from_the_revision_that_was_read(desk: Desk) -> None:
     revision = (await use(desk, "agent_create", **MINER))["revision"]
     changed = await use(
@@ -189,7 +219,14 @@ async def test_a_manifest_is_changed_from_the_revision_that_was_read(desk: Desk)
     manifest = load_package(desk.agents_dir / "meeting-miner", "user").manifest
     assert (manifest.max_turns, manifest.status, manifest.label) == (50, "draft", "Meeting Miner")
     await refused(desk, "agent_update_manifest", "revision_stale", id="meeting-miner", revision=revision, maxTurns=60)
+    assert "maxTurns" not in (await CATALOGUE["agent_update_manifest"].preview(desk, _update(changed, label="New")))
+    changed = await use(desk, "agent_update_manifest", **_changes(changed, language="French", writes=["*.json"]))
+    changed = await use(desk, "agent_update_manifest", **_changes(changed, language=None, label=None))
+    manifest = load_package(desk.agents_dir / "meeting-miner", "user").manifest
+    assert (manifest.language, manifest.writes, manifest.label) == (None, ("*.json",), "Meeting Miner")
     for code, change in (
+        ("name_invalid", {"subSkills": [{"id": "meeting-miner"}]}),
+        ("path_refused", {"stateFiles": ["senders/x"]}),
         ("tool_unknown", {"allowedTools": ["shell"]}),
         ("secret_found", {"description": SECRETS[1]}),
         ("manifest_invalid", {"maxTurns": 5}),
@@ -219,6 +256,50 @@ async def test_files_are_written_with_the_same_rules(desk: Desk, tmp_path: Path)
     await refused(desk, "agent_write_file", "path_refused", id="meeting-miner", path="state/out/x", content="x")
 
 
+@pytest.mark.parametrize("before", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\n", b"\xff\xfe\0", b"x" * 300_000, b""])
+async def test_a_file_is_replaced_whatever_bytes_it_has(desk: Desk, before: bytes) -> None:
+    await use(desk, "agent_create", **MINER)
+    file = desk.agents_dir / "meeting-miner/state/notes.txt"
+    file.write_bytes(before)
+    await use(desk, "agent_write_file", id="meeting-miner", path="state/notes.txt", content="a\r\nnew\n")
+    assert file.read_bytes() == b"a\r\nnew\n"
+
+
+async def test_a_manifest_with_other_line_ends_is_changed(desk: Desk) -> None:
+    await use(desk, "agent_create", **MINER)
+    file = desk.agents_dir / "meeting-miner/agent.json"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    seen = await use(desk, "agent_read", id="meeting-miner")
+    await use(desk, "agent_update_manifest", **_changes(seen, label="New"))
+    assert load_package(file.parent, "user").manifest.label == "New"
+
+
+@pytest.mark.parametrize("before", [b"old", None])
+async def test_what_was_written_meanwhile_is_not_overwritten(desk: Desk, before: bytes | None) -> None:
+    await use(desk, "agent_create", **MINER)
+    place = writable(desk.agents_dir / "meeting-miner", "state/notes.txt")
+    file = desk.agents_dir / "meeting-miner/state/notes.txt"
+    file.write_bytes(b"somebody else's")
+    with pytest.raises(Changed):
+        put(place, b"mine", before)
+    file.unlink()
+    with pytest.raises(Changed):
+        put(place, b"mine", b"old")
+    assert not file.exists()
+
+
+async def test_a_package_that_is_a_link_is_not_written_through(desk: Desk, tmp_path: Path) -> None:
+    await use(desk, "agent_create", **MINER)
+    directory = desk.agents_dir / "meeting-miner"
+    place = writable(directory, "README.md")
+    directory.rename(tmp_path / "moved")
+    directory.symlink_to(tmp_path / "moved")
+    before = everything(tmp_path)
+    with pytest.raises(PathRefused):
+        put(place, b"x", (tmp_path / "moved/README.md").read_bytes())
+    assert everything(tmp_path) == before
+
+
 async def test_a_preview_is_what_is_written_and_writes_nothing(desk: Desk) -> None:
     before = everything(desk.kept_dir.parent)
     tool = CATALOGUE["agent_create"]
@@ -228,7 +309,39 @@ async def test_a_preview_is_what_is_written_and_writes_nothing(desk: Desk) -> No
     assert all(f"+++ b/{path}" in shown for path in made["files"])
 
 
+async def test_every_change_is_shown_before_it_is_made(desk: Desk) -> None:
+    made = await use(desk, "agent_create", **MINER)
+    miner = {"id": "meeting-miner"}
+    for name, arguments, told in (
+        ("agent_create", {**MINER, "description": "Other.", "overwrite": True}, '+  "description": "Other.",'),
+        ("agent_write_file", {**miner, "path": "README.md", "content": "New.\n"}, "+New."),
+        ("agent_write_file", {**miner, "path": "state/new.md", "content": "New.\n"}, "--- /dev/null"),
+        ("agent_update_manifest", _changes(made, status="draft"), '-  "status": "production",'),
+        ("agent_delete", miner, "(13 files)"),
+    ):
+        before = everything(desk.kept_dir.parent)
+        shown = await CATALOGUE[name].preview(desk, read_input(CATALOGUE[name], arguments))
+        assert told in shown, shown
+        assert everything(desk.kept_dir.parent) == before
+    await use(desk, "agent_delete", **miner)
+    shown = await CATALOGUE["agent_restore"].preview(desk, read_input(CATALOGUE["agent_restore"], miner))
+    assert "back from the trash" in shown
+    assert not (desk.agents_dir / "meeting-miner").exists()
+
+
 BROKEN: list[tuple[str, str, str]] = [
+    ("hardcoded_path", "README.md", "file:///home/me/notes"),
+    ("hardcoded_path", "README.md", "It is under %APPDATA%."),
+    (
+        "skill_field_unknown",
+        "skills/meeting-miner/SKILL.md",
+        "---\nname: meeting-miner\ndescription: x\nfoo: y\n---\nB",
+    ),
+    (
+        "skill_compatibility_long",
+        "skills/meeting-miner/SKILL.md",
+        f"---\nname: meeting-miner\ndescription: x\ncompatibility: {'x' * 501}\n---\nB",
+    ),
     ("hardcoded_path", "skills/meeting-miner/SKILL.md", "Read ~/.postroom/agents/meeting-miner/state/a.json."),
     ("hardcoded_path", "README.md", "See $HOME/agents/x."),
     ("hardcoded_path", "skills/meeting-miner/SKILL.md", "Write to ${POSTROOM_HOME}/agents."),
@@ -283,6 +396,29 @@ async def test_each_check_finds_what_it_is_for(desk: Desk, code: str, path: str,
     assert not any(secret in json.dumps(found) for secret in SECRETS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See https://example.com/api/agents/list and https://example.com/home/me/x.",
+        "GET /api/agents/1, POST /v1/agents/x/root/y",
+        "It takes ~5/10 minutes and/or more.",
+        "https://docs.example/root/agents/x",
+        "skills/home/agents/x and state/var/agents/y",
+    ],
+)
+async def test_an_address_is_no_path_of_a_machine(desk: Desk, text: str) -> None:
+    await use(desk, "agent_create", **MINER)
+    await use(desk, "agent_write_file", id="meeting-miner", path="README.md", content=text)
+    assert (await use(desk, "agent_validate", id="meeting-miner"))["valid"]
+
+
+async def test_where_packages_are_is_never_written_in_one(desk: Desk) -> None:
+    await use(desk, "agent_create", **MINER)
+    text = f"Look at {desk.agents_dir}/meeting-miner."
+    await use(desk, "agent_write_file", id="meeting-miner", path="README.md", content=text)
+    assert not (await use(desk, "agent_validate", id="meeting-miner"))["valid"]
+
+
 async def test_a_long_prompt_is_over_its_budget(desk: Desk) -> None:
     await use(desk, "agent_create", **MINER)
     text = "---\nname: meeting-miner\ndescription: x\n---\n" + "Say many different words here. " * 500
@@ -302,36 +438,3 @@ async def test_what_changed_since_the_last_deploy(desk: Desk) -> None:
     assert "+New" in (await use(desk, "agent_diff", id="meeting-miner"))["diff"]
     keep_deployed(desk, desk.registry.get("meeting-miner"))
     assert (await use(desk, "agent_diff", id="meeting-miner"))["diff"] == ""
-
-
-anything = st.one_of(
-    st.text(max_size=40), st.sampled_from(["../x", "/etc", "a/../../b", "a\0b", "..", "ok", "con.", "-"])
-)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-@given(agent=anything, entry=anything, sub=anything, state=anything, file=anything)
-async def test_no_name_and_no_path_ever_writes_outside(
-    tmp_path: Path, agent: str, entry: str, sub: str, state: str, file: str
-) -> None:
-    shutil.rmtree(tmp_path, ignore_errors=True)
-    outside = tmp_path / "outside"
-    async with a_desk(outside / "home") as desk:
-        before = {path for path in everything(tmp_path) if "/agents/" not in path}
-        made = {"id": agent, "description": "x", "entrySkill": entry, "subSkills": [{"id": sub}], "stateFiles": [state]}
-        for name, arguments in (
-            ("agent_create", made),
-            ("agent_create", {"id": "safe", "description": "x", "stateFiles": [state]}),
-            ("agent_create", {"id": "safe", "description": "x"}),
-            ("agent_write_file", {"id": "safe", "path": file, "content": "x"}),
-            ("agent_write_file", {"id": agent, "path": f"state/{file}", "content": "x"}),
-        ):
-            try:
-                await use(desk, name, **arguments)
-            except PostroomError:
-                continue
-        after = everything(tmp_path)
-        assert {path for path in after if "/agents/" not in path} == before
-        for path in after:
-            if "/agents/" in path:
-                assert is_identifier(Path(path).relative_to(desk.agents_dir).parts[0])
