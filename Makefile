@@ -9,6 +9,7 @@ demo: .venv/run.stamp
 	@$(BIN)/postroom demo --port $(PORT)
 
 test: .venv/dev.stamp
+	@$(BIN)/python -m tests.support.browser >/dev/null
 	$(BIN)/pytest -n 2 --dist worksteal
 
 check: .venv/dev.stamp

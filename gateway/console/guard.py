@@ -29,6 +29,9 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 
+ANSWERS = frozenset({"preflight", "explain", "check", "rehearse", "deploy", "act", "save"})
+"""Last parts of addresses that answer a form and can't be asked for by themselves."""
+
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
@@ -92,8 +95,7 @@ class Guard:
             return await handler(request)
         except PostroomError as error:
             if writes and not request.headers.get("HX-Request"):
-                to = urlsplit(request.headers.get("Referer", "")).path.removeprefix(f"{BASE}/")
-                return self._stage.back(request, to if to and not to.startswith("/") else "now", error=error)
+                return self._stage.back(request, _page_before(request), error=error)
             status = 404 if error.code.endswith(("missing", "unknown", "not_found")) else 409
             return self._stage.page(
                 request, "error.html", status=status, code=error.code, message=error.message, fix=error.fix
@@ -112,6 +114,15 @@ class Guard:
             return False
         given = request.headers.get("X-CSRF") or str((await request.post()).get("csrf", ""))
         return hmac.compare_digest(given.encode(), person.csrf.encode())
+
+
+def _page_before(request: web.Request) -> str:
+    """The page that a form stood on, or the one it belongs to where that was itself the answer to a form."""
+    path = urlsplit(request.headers.get("Referer", "")).path.removeprefix(f"{BASE}/")
+    if not path or path.startswith("/"):
+        return "now"
+    above, _, last = path.rpartition("/")
+    return above if last in ANSWERS and above else path
 
 
 def _plain(status: int, text: str) -> web.Response:

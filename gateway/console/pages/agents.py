@@ -120,7 +120,7 @@ class Agents:
         steps = [line.partition(":") for line in str(form.get("subSkills", "")).splitlines() if line.strip()]
         arguments: dict[str, JsonValue] = {
             "id": agent_id,
-            "label": str(form.get("label", "")).strip(),
+            **({"label": label} if (label := str(form.get("label", "")).strip()) else {}),
             "description": str(form.get("description", "")).strip(),
             "status": "production" if form.get("production") else "draft",
             "allowedTools": [str(t) for t in form.getall("tools", [])],
