@@ -20,6 +20,7 @@ check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.console
 
 format: .venv/dev.stamp
 	$(BIN)/ruff format .

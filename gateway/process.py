@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -105,6 +105,7 @@ async def run_gateway(
             await connections.sync(partial(_intake, pipeline))
 
         parts: list[Part] = [api]
+        warming: Callable[[], object] = list
         closing = asyncio.Event()
         if console is not None:
             from gateway.console.console import Console
@@ -124,6 +125,7 @@ async def run_gateway(
                 controls or {},
             )
             parts.append(Console(stage))
+            warming = stage.warm
         media = media_of(vault, settings)
         app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"], media, parts)
         web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
@@ -136,6 +138,7 @@ async def run_gateway(
             workers.start()
             watcher = asyncio.create_task(_watch(ledger, version, routes, connections, pipeline), name="config")
             state["ready"] = True
+            warmed = asyncio.create_task(asyncio.to_thread(warming), name="templates")
             log.info("ready", host=host, port=bound, models=models.describe())
             try:
                 yield Gateway(ledger, connections, pipeline, bound)
@@ -144,7 +147,7 @@ async def run_gateway(
                 closing.set()
                 log.info("draining")
                 watcher.cancel()
-                await asyncio.gather(watcher, return_exceptions=True)
+                await asyncio.gather(watcher, warmed, return_exceptions=True)
                 await connections.stop_receiving()
                 await workers.drain(DRAIN_PATIENCE)
         finally:

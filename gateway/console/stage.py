@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiohttp import web
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import JsonValue
 
 from agents_runtime.registry import Registry
@@ -30,6 +30,9 @@ from gateway.pipeline import Pipeline
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.vault import Vault
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 HERE = Path(__file__).parent
 
@@ -72,7 +75,9 @@ class Stage:
 
     @cached_property
     def templates(self) -> Environment:
-        """The templates: everything put into them is escaped."""
+        """The templates: everything put into them is escaped. Imported with the first page, or beside the start."""
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
         made = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -85,6 +90,11 @@ class Stage:
         made.filters["pretty"] = _pretty
         made.globals |= {"nav": NAV, "base": BASE, "version": version("postroom")}
         return made
+
+    def warm(self) -> None:
+        """Make every template ready, so that the first page is as quick as the next. Slow once; call it in a thread."""
+        for name in self.templates.list_templates():
+            self.templates.get_template(name)
 
     def page(self, request: web.Request, template: str, *, status: int = 200, **values: object) -> web.Response:
         """A page, or the part of one that htmx asks for."""

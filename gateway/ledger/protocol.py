@@ -315,6 +315,10 @@ class Ledger(Protocol):
         """Newest first; with `find`, those whose key or title holds it, whatever its case."""
         ...
 
+    async def conversation(self, conversation_key: str) -> ConversationSummary:
+        """One conversation. Raises NotFound."""
+        ...
+
     async def messages(self, conversation_key: str, limit: int = 100) -> list[StoredMessage]:
         """The newest messages of a conversation, oldest first."""
         ...

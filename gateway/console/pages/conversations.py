@@ -13,7 +13,7 @@ from channels.markdown.measure import segments
 from channels.message import OutboundMessage
 from gateway.console.stage import BASE, PERSON, Stage
 from gateway.explain import Step, explain_stored
-from gateway.ledger.protocol import ConversationSummary, Delivery, NotFound, Piece, RunRecord, StoredMessage
+from gateway.ledger.protocol import Delivery, NotFound, Piece, RunRecord, StoredMessage
 
 SHOWN = 100
 
@@ -73,7 +73,7 @@ class Conversations:
     async def show(self, request: web.Request) -> web.Response:
         """One conversation."""
         key = request.query.get("key", "")
-        summary = await self._summary(key)
+        summary = await self._stage.ledger.conversation(key)
         runs = {run.turn_id: run for run in await self._stage.ledger.runs(key, SHOWN)}
         lines = [
             Line(m.message.received_at.timestamp(), message=m) for m in await self._stage.ledger.messages(key, SHOWN)
@@ -117,7 +117,7 @@ class Conversations:
     async def step_in(self, request: web.Request) -> web.Response:
         """Answer as a person from now on."""
         key, person = await self._key(request), request[PERSON]
-        await self._summary(key)
+        await self._stage.ledger.conversation(key)
         await self._stage.ledger.step_in(key, person.name)
         await self._stage.note(person, "step in", key)
         await self._stage.reload()
@@ -135,7 +135,7 @@ class Conversations:
         """Say something as a person, through the channel's own renderer."""
         form, person = await request.post(), request[PERSON]
         key, text = str(form.get("key", "")), str(form.get("text", "")).strip()
-        summary = await self._summary(key)
+        summary = await self._stage.ledger.conversation(key)
         if not text:
             raise NothingSaid("There is nothing to say.", fix="Write something first.")
         opened = self._stage.connections.get(summary.conversation.connection_id)
@@ -147,12 +147,6 @@ class Conversations:
         await self._stage.ledger.say(summary.conversation, [Piece(call) for call in calls])
         await self._stage.note(person, "say", key, after=text)
         return self._back(request, key)
-
-    async def _summary(self, key: str) -> ConversationSummary:
-        for summary in await self._stage.ledger.conversations(SHOWN, key):
-            if summary.conversation.key == key:
-                return summary
-        raise NotFound("There is no such conversation.", fix="Choose one from the list.")
 
     async def _key(self, request: web.Request) -> str:
         return str((await request.post()).get("key", ""))

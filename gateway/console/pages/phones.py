@@ -71,6 +71,7 @@ class Phones:
             lines: list[tuple[float, str, str, str]] = [
                 (m.message.received_at.timestamp(), "you", m.message.text, m.state)
                 for m in await self._stage.ledger.messages(key, 20)
+                if not m.message.sender.is_self
             ]
             lines += [(d.created_at, "bot", words(d), d.status) for d in await self._stage.ledger.deliveries(key, 20)]
             return [(who, text, state) for _, who, text, state in sorted(lines)]

@@ -218,6 +218,10 @@ class SqliteLedger:
         """See Ledger."""
         return await self._reader.run(lambda db: listings.conversations(db, limit, find))
 
+    async def conversation(self, conversation_key: str) -> ConversationSummary:
+        """See Ledger."""
+        return await self._reader.run(lambda db: listings.conversation(db, conversation_key))
+
     async def messages(self, conversation_key: str, limit: int = 100) -> list[StoredMessage]:
         """See Ledger."""
         return await self._reader.run(lambda db: listings.messages(db, conversation_key, limit))

@@ -9,17 +9,23 @@ from gateway.ledger.sqlite.codec import (
     CONVERSATION,
     DELIVERY,
     MESSAGE,
+    Row,
     read_conversation,
     read_delivery,
     read_stored,
 )
 
-_CONVERSATIONS = f"""
+_SUMMARY = f"""
 SELECT {CONVERSATION}, c.channel, c.scope, c.title, c.messages, c.last_at,
     (SELECT count(*) FROM messages m WHERE m.conversation = c.id AND m.state = 'waiting')
-FROM conversations c WHERE :find = '' OR instr(lower(c.key || ' ' || c.title), lower(:find))
-ORDER BY c.last_at DESC LIMIT :limit
+FROM conversations c
 """  # noqa: S608 - column names
+
+_CONVERSATIONS = f"""{_SUMMARY}
+WHERE :find = '' OR instr(lower(c.key || ' ' || c.title), lower(:find)) ORDER BY c.last_at DESC LIMIT :limit
+"""
+
+_CONVERSATION = f"{_SUMMARY} WHERE c.key = ?"
 
 _MESSAGES = f"""
 SELECT {CONVERSATION}, {MESSAGE} FROM conversations c JOIN messages m ON m.conversation = c.id
@@ -56,18 +62,29 @@ SELECT
 
 def conversations(db: sqlite3.Connection, limit: int, find: str) -> list[ConversationSummary]:
     """Newest first; a group without a title goes by its chat id."""
-    return [
-        ConversationSummary(
-            conversation=read_conversation(row),
-            channel=row[3],
-            scope=row[4],
-            title=row[5] or row[1],
-            messages=row[6],
-            waiting=row[8],
-            last_at=row[7],
+    return [_summary(row) for row in db.execute(_CONVERSATIONS, {"limit": limit, "find": find})]
+
+
+def conversation(db: sqlite3.Connection, conversation_key: str) -> ConversationSummary:
+    """One of them. Raises NotFound."""
+    row = db.execute(_CONVERSATION, (conversation_key,)).fetchone()
+    if row is None:
+        raise NotFound(
+            f"There is no conversation '{conversation_key}'.", fix="`postroom conversation list` shows those there are."
         )
-        for row in db.execute(_CONVERSATIONS, {"limit": limit, "find": find})
-    ]
+    return _summary(row)
+
+
+def _summary(row: Row) -> ConversationSummary:
+    return ConversationSummary(
+        conversation=read_conversation(row),
+        channel=row[3],
+        scope=row[4],
+        title=row[5] or row[1],
+        messages=row[6],
+        waiting=row[8],
+        last_at=row[7],
+    )
 
 
 def messages(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[StoredMessage]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gateway.ledger.audit import Change, Takeover
-from gateway.ledger.protocol import Ledger
+from gateway.ledger.protocol import Ledger, NotFound
 from tests.gateway.ledger.support import CHAT, OTHER, START, Store, message
 
 
@@ -38,3 +40,7 @@ class People:
         assert [c.conversation for c in await ledger.conversations(find="shop/c1")] == [CHAT]
         assert await ledger.conversations(find="_") == []
         assert len(await ledger.conversations()) == 2
+        assert await ledger.conversation(OTHER.key) == (await ledger.conversations(find="dora"))[0]
+        with pytest.raises(NotFound) as error:
+            await ledger.conversation("shop/c9")
+        assert error.value.fix
