@@ -27,25 +27,33 @@ odd = st.one_of(
     st.lists(st.sampled_from(["a", "b", "..", ".", "", " ", "state", "conversations"]), max_size=5).map("/".join),
 )
 sound = st.from_regex(r"[a-z0-9]{1,6}(-[a-z0-9]{1,6})?", fullmatch=True)
-name = st.one_of(sound, sound, sound, odd)
 plain = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)),
     max_leaves=6,
 )
-asked = st.fixed_dictionaries(
-    {"id": name, "description": st.text(min_size=1, max_size=60)},
-    optional={
-        "label": st.text(max_size=30),
-        "entrySkill": name,
-        "status": st.sampled_from(["draft", "production", "disabled"]),
-        "allowedTools": st.lists(st.sampled_from(["read", "execute_skill", "write_file", "gone?"]), max_size=3),
-        "subSkills": st.lists(st.fixed_dictionaries({"id": name, "description": st.text(max_size=40)}), max_size=3),
-        "stateFiles": st.lists(st.one_of(sound.map("{}.json".format), odd), max_size=3),
-        "channelDefaults": st.dictionaries(st.text(max_size=8), plain, max_size=3),
-        "overwrite": st.booleans(),
-    },
-)
+
+
+def requests(name: st.SearchStrategy[str], words: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """What agent_create may be asked for, with names and words of a kind."""
+    steps = st.lists(st.fixed_dictionaries({"id": name, "description": st.text(max_size=40)}), max_size=3)
+    return st.fixed_dictionaries(
+        {"id": name, "description": words},
+        optional={
+            "label": words,
+            "entrySkill": name,
+            "status": st.sampled_from(["draft", "production", "disabled"]),
+            "allowedTools": st.lists(st.sampled_from(["read", "execute_skill", "write_file", "gone?"]), max_size=3),
+            "subSkills": steps,
+            "stateFiles": st.lists(name.map("{}.json".format), max_size=3),
+            "channelDefaults": st.dictionaries(st.text(max_size=8), plain, max_size=3),
+            "overwrite": st.booleans(),
+        },
+    )
+
+
+readable = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=60).map("x{}".format)
+asked = st.one_of(requests(sound, readable), requests(st.one_of(sound, odd), st.text(max_size=60)))
 
 
 def clean(desk: Desk) -> Path:
