@@ -53,6 +53,22 @@ def model_failed(name: str, error: Exception) -> ModelFailed | None:
     return None
 
 
+def refuses_input(error: Exception) -> bool:
+    """Whether a request with images was refused for what is in it, so that it may pass without them.
+
+    Providers word that in many ways, so it is told by what it is not. Only where the status says something else the
+    answer must speak of images: llama.cpp says 500, and OpenRouter 404.
+    """
+    if isinstance(error, e.ModelAuthenticationError | e.ModelQuotaExceededError):
+        return False
+    if isinstance(error, e.ModelNotFoundError | e.ModelServerError):
+        body = str(error.body).lower() if isinstance(error, e.ModelHTTPError) else ""
+        return "image" in body or "multimodal" in body
+    return isinstance(error, e.ModelRequestRejectedError) or (
+        isinstance(error, e.ModelHTTPError) and error.status_code in {413, 415, 422}
+    )
+
+
 def all_failed(failures: Sequence[ModelFailed]) -> ModelFailed:
     """One failure for a whole list of models: passing as soon as one of them may answer later."""
     if len(failures) == 1:

@@ -10,16 +10,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    TextContent,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
+
+from agents_runtime.images import TOKENS, named
 
 UNREADABLE = "The stored history could not be read, so the conversation starts afresh."
 LEFT_OUT = "[What was said before this is no longer shown.]"
@@ -31,10 +36,10 @@ KEPT_RESULT = 500
 
 
 def encode(messages: Sequence[ModelMessage]) -> bytes:
-    """The messages as a session stores them; empty for none."""
-    return (
-        ModelMessagesTypeAdapter.dump_json(list(messages), exclude=_BOOKKEEPING, exclude_none=True) if messages else b""
-    )
+    """The messages as a session stores them, images by name only; empty for none."""
+    if not messages:
+        return b""
+    return ModelMessagesTypeAdapter.dump_json(named(messages), exclude=_BOOKKEEPING, exclude_none=True)
 
 
 def decode(history: bytes) -> tuple[list[ModelMessage], str]:
@@ -82,7 +87,7 @@ def trim(messages: Sequence[ModelMessage], budget: int) -> list[ModelMessage]:
 
 
 def estimate(messages: Sequence[ModelMessage]) -> int:
-    """About how many tokens the messages cost: their characters by four."""
+    """About how many tokens the messages cost: their characters by four, and what an image costs."""
     return sum(_characters(message) for message in messages) // 4
 
 
@@ -91,6 +96,8 @@ def _characters(message: ModelMessage) -> int:
     for part in message.parts:
         if isinstance(part, ToolCallPart):
             total += len(part.tool_name) + len(part.args_as_json_str())
+        elif isinstance(part, UserPromptPart) and not isinstance(part.content, str):
+            total += sum(4 * TOKENS if isinstance(i, BinaryContent) else len(_text(i)) for i in part.content)
         elif isinstance(part, UserPromptPart | TextPart | ThinkingPart | ToolReturnPart):
             total += len(part.content) if isinstance(part.content, str) else len(str(part.content))
     return total
@@ -122,14 +129,21 @@ def _short_result(part: ToolReturnPart) -> ToolReturnPart:
 
 
 def _said(exchange: Sequence[ModelMessage], characters: int) -> list[ModelMessage]:
-    asked = "\n".join(
-        p.content for p in exchange[0].parts if isinstance(p, UserPromptPart) and isinstance(p.content, str)
-    )
+    asked = "\n".join(_prompt(p) for p in exchange[0].parts if isinstance(p, UserPromptPart))
     answers = [p.content for m in exchange if isinstance(m, ModelResponse) for p in m.parts if isinstance(p, TextPart)]
     kept: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(_cut(asked, characters // 2))])]
     if answers:
         kept.append(ModelResponse(parts=[TextPart(_cut(answers[-1], characters // 2))]))
     return kept
+
+
+def _prompt(part: UserPromptPart) -> str:
+    return part.content if isinstance(part.content, str) else "\n".join(_text(item) for item in part.content)
+
+
+def _text(item: UserContent) -> str:
+    """An item of what a user said, where it is text."""
+    return item.content if isinstance(item, TextContent) else item if isinstance(item, str) else ""
 
 
 def _marked(messages: list[ModelMessage]) -> list[ModelMessage]:

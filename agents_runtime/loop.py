@@ -14,6 +14,7 @@ import structlog
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
 from pydantic_ai.messages import (
+    BinaryContent,
     InstructionPart,
     ModelMessage,
     ModelRequest,
@@ -21,10 +22,11 @@ from pydantic_ai.messages import (
     TextPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models import Model, ModelRequestParameters
 
 from agents_runtime.effects import Effects
-from agents_runtime.failures import all_failed, model_failed
+from agents_runtime.failures import all_failed, model_failed, refuses_input
+from agents_runtime.images import has_images, too_large, up_to
 from agents_runtime.models import NamedModel
 from agents_runtime.run import ModelFailed, Outcome, RunRequest, StepRecord, ToolCallRecord
 from agents_runtime.skill import Skill
@@ -71,13 +73,24 @@ class _Step:
 class Loop:
     """The steps of one turn, those of its sub-skills included: one budget, one journal, one record."""
 
-    def __init__(self, request: RunRequest, chain: Sequence[NamedModel], sub_skill: SubSkill, *, limit: int) -> None:
+    def __init__(
+        self,
+        request: RunRequest,
+        chain: Sequence[NamedModel],
+        sub_skill: SubSkill,
+        *,
+        limit: int,
+        images: Sequence[BinaryContent] = (),
+    ) -> None:
+        """`images` came with the turn's messages: a sub-skill is shown them beside its input."""
         self.notes: list[str] = []
         self.asides: list[Aside] = []
         self._request = request
         self._chain = chain
         self._sub_skill = sub_skill
         self._limit = limit
+        self._images = images
+        self._refusing: set[str] = set()
         self._at = 0
         self._effects = Effects(request.journal)
         self._steps: list[_Step] = []
@@ -93,6 +106,10 @@ class Loop:
     def model(self) -> str:
         """The name of the model that answers now."""
         return self._chain[self._at].name
+
+    def shown(self, messages: list[ModelMessage]) -> list[ModelMessage]:
+        """The messages with the images that the model which answers now was shown."""
+        return up_to(messages, self._image_bytes(self._chain[self._at]))
 
     async def converse(self, speaker: Speaker, messages: list[ModelMessage]) -> Ending:
         """Go on from `messages`, which grow and stay valid, until the model calls no more tools or steps run out.
@@ -137,8 +154,7 @@ class Loop:
             named = self._chain[position]
             started = time.perf_counter()
             try:
-                response = await model_request(named.model, messages, model_request_parameters=parameters)
-                _check(response)
+                response = await self._ask_one(named, messages, parameters)
             except Exception as error:
                 failure = model_failed(named.name, error)
                 if failure is None:
@@ -159,11 +175,45 @@ class Loop:
             return response, step
         raise all_failed(failures)
 
+    async def _ask_one(
+        self, named: NamedModel, messages: list[ModelMessage], parameters: ModelRequestParameters
+    ) -> ModelResponse:
+        """Ask one model, and again with the text alone where it refuses what it was shown."""
+        limit = self._image_bytes(named)
+        if named.name not in self._refusing and (missing := too_large(messages, limit)):
+            takes = f"images up to {limit / 1e6:g} MB" if limit else "no images"
+            self._note(f"The model {named.name} takes {takes}: it was not shown {', '.join(missing)}.")
+        shown = up_to(messages, limit)
+        try:
+            return await _answer(named.model, shown, parameters)
+        except Exception as error:
+            if not (has_images(shown) and refuses_input(error)):
+                raise
+            log.info("images_refused", model=named.name, error=type(error).__name__)
+        response = await _answer(named.model, up_to(messages, 0), parameters)
+        self._refusing.add(named.name)
+        self._note(f"The model {named.name} refused the images, so it was given the text alone.")
+        return response
+
+    def _image_bytes(self, named: NamedModel) -> int:
+        return 0 if named.name in self._refusing else named.image_bytes
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
     async def _run_skill(self, caller: Speaker, name: str, text: str) -> str:
         if caller.depth >= SKILL_DEPTH:
             raise ToolError(f"Sub-skills may run at most {SKILL_DEPTH} deep.", fix="Do this step yourself.")
-        ending = await self.converse(self._sub_skill(name, caller), [ModelRequest(parts=[UserPromptPart(text)])])
+        asked = UserPromptPart([*self._images, text] if self._images else text)
+        ending = await self.converse(self._sub_skill(name, caller), [ModelRequest(parts=[asked])])
         return ending.text or "The skill gave no answer."
+
+
+async def _answer(model: Model, messages: list[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
+    response = await model_request(model, messages, model_request_parameters=parameters)
+    _check(response)
+    return response
 
 
 def _check(response: ModelResponse) -> None:

@@ -42,13 +42,17 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """A model ready to be asked, under the name its spec gave it."""
+    """A model ready to be asked, under the name its spec gave it. `image_bytes` is its largest image, 0 for none."""
 
     name: str
     model: Model
+    image_bytes: int = 0
 
 
 EXTRACTIVE = ModelSpec("extractive")
+
+IMAGE_BYTES = {"anthropic": 3_900_000, "openai-chat": 20_000_000, "extractive": 0}
+"""The largest image a provider takes: Anthropic refuses more than 5 MiB of base64, OpenAI's guide says 20 MB."""
 
 
 def parse_spec(text: str) -> ModelSpec:
@@ -101,11 +105,12 @@ class ModelCatalogue:
 
         Slow the first time a provider is used. Raises ModelUnknown or ModelKeyMissing.
         """
-        own = tuple(parse_spec(spec) for spec in package.manifest.models)
         with self._lock:
-            return tuple(
-                NamedModel(str(spec), self._model(spec, package)) for spec in own or self._configured or (EXTRACTIVE,)
-            )
+            return tuple(self._named(spec, package) for spec in self._specs(package))
+
+    def takes_images(self, package: AgentPackage) -> bool:
+        """Whether a model of an agent's may be shown images. Imports nothing. Raises ModelUnknown."""
+        return any(IMAGE_BYTES[spec.provider] for spec in self._specs(package))
 
     def describe(self) -> str:
         """Which models answer, in one sentence; never a key."""
@@ -128,6 +133,15 @@ class ModelCatalogue:
         """Close the clients' connections."""
         self._models.clear()
         await self._clients.close()
+
+    def _specs(self, package: AgentPackage) -> tuple[ModelSpec, ...]:
+        own = tuple(parse_spec(spec) for spec in package.manifest.models)
+        return own or self._configured or (EXTRACTIVE,)
+
+    def _named(self, spec: ModelSpec, package: AgentPackage) -> NamedModel:
+        model = self._model(spec, package)
+        takes = model.profile.get("supports_image_input", True)
+        return NamedModel(str(spec), model, IMAGE_BYTES[spec.provider] if takes else 0)
 
     def _model(self, spec: ModelSpec, package: AgentPackage) -> Model:
         if spec != EXTRACTIVE:

@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
 from agents_runtime.failures import InputTooLong
 from agents_runtime.history import decode, encode, estimate, trim
+from agents_runtime.images import Room, Seen, see, see_again
 from agents_runtime.loop import Loop, Speaker
 from agents_runtime.prompt import Prompt, build_prompt, build_skill_prompt
 from agents_runtime.run import RunRequest, RunResult
@@ -37,29 +38,40 @@ TRIMMED = "The model could not read the whole conversation, so it was shown the 
 async def answer(request: RunRequest, ready: ReadyAgent) -> RunResult:
     """Run the turn. Raises ModelFailed, and what the journal raises."""
     before, note = decode(request.history)
-    notes = [note] if note else []
+    room = Room()
+    seen = await see(request.messages, request.inbox, room)
+    before = await see_again(before, request.inbox, room)
+    notes = [*([note] if note else []), *seen.notes]
     try:
-        return await _run(request, ready, before, notes)
+        return await _run(request, ready, seen, before, notes)
     except InputTooLong:
         if not before:
             raise
         # A model with a small window would otherwise fail on every message until the session rolls over. Effects that
         # already happened are in the journal.
-        return await _run(request, ready, trim(before, TIGHT), [*notes, TRIMMED])
+        return await _run(request, ready, seen, trim(before, TIGHT), [*notes, TRIMMED])
 
 
-async def _run(request: RunRequest, ready: ReadyAgent, before: list[ModelMessage], notes: list[str]) -> RunResult:
-    said = ModelRequest(parts=[UserPromptPart(user_turn(request.messages))])
+async def _run(
+    request: RunRequest, ready: ReadyAgent, seen: Seen, before: list[ModelMessage], notes: list[str]
+) -> RunResult:
+    said = ModelRequest(parts=[UserPromptPart(seen.content(user_turn(request.messages)))])
     messages = [*before, said]
     entry = request.agent.entry
     prompt, tools = _prompt(request, ready, entry), _tools(ready, entry)
-    loop = Loop(request, ready.chain, partial(_sub_skill, request, ready), limit=request.agent.manifest.max_turns)
+    loop = Loop(
+        request,
+        ready.chain,
+        partial(_sub_skill, request, ready),
+        limit=request.agent.manifest.max_turns,
+        images=seen.images,
+    )
     ending = await loop.converse(Speaker(prompt.text, tools, entry), messages)
     steps = loop.steps
     return RunResult(
         outcome=ending.outcome,
         text="\n\n".join([ending.text, *(aside.text for aside in loop.asides)]).strip(),
-        history=encode(messages),
+        history=encode(loop.shown(messages)),
         model=loop.model,
         steps=steps,
         buttons=(

@@ -57,12 +57,18 @@ class Attachments:
         """Where the file with that content lies."""
         return self._files / digest[:2] / digest
 
-    async def fetch(self, adapter: Adapter, message: InboundMessage) -> InboundMessage:
-        """The message with its attachments fetched: each has a `path` in the inbox, or says in `name` why it hasn't."""
+    async def fetch(self, adapter: Adapter, message: InboundMessage, *, only_images: bool = False) -> InboundMessage:
+        """The message with its attachments fetched: each has a `path` in the inbox, or says in `name` why it hasn't.
+
+        `only_images` leaves alone what the channel doesn't call an image.
+        """
         if not message.attachments:
             return message
         inbox = self.inbox(message.conversation)
-        fetched = [await self._one(adapter, a, inbox, f"{message.id}-{n}") for n, a in enumerate(message.attachments)]
+        fetched = [
+            await self._one(adapter, a, inbox, f"{message.id}-{n}") if _is_image(a) or not only_images else a
+            for n, a in enumerate(message.attachments)
+        ]
         return replace(message, attachments=tuple(fetched))
 
     async def _one(self, adapter: Adapter, attachment: Attachment, inbox: Path, stem: str) -> Attachment:
@@ -111,6 +117,10 @@ def sniff(head: bytes) -> tuple[str, str]:
         if error.start < len(head) - 4 or len(head) < SNIFFED:
             return "application/octet-stream", "bin"
     return ("application/octet-stream", "bin") if b"\0" in head else ("text/plain", "txt")
+
+
+def _is_image(attachment: Attachment) -> bool:
+    return attachment.kind == "image" or attachment.media_type.startswith("image/")
 
 
 def _lay(kept: Kept, inbox: Path, stem: str) -> str:

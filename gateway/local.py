@@ -75,6 +75,7 @@ async def open_terminal(
             routes=RouteBook(RouteTable([route])),
             registry=registry,
             run=Runner(models, tools).run,
+            takes_images=models.takes_images,
             settings=settings,
             statuses=frozenset({"draft", "production"}),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -63,6 +63,7 @@ class Pipeline:
         routes: RouteBook,
         registry: Registry,
         run: Run,
+        takes_images: Callable[[AgentPackage], bool],
         settings: Settings,
         statuses: frozenset[str] = frozenset({"production"}),
         approvals: Approvals | None = None,
@@ -72,6 +73,7 @@ class Pipeline:
         self._routes = routes
         self._registry = registry
         self._run = run
+        self._takes_images = takes_images
         self._settings = settings
         self._statuses = statuses
         self._approvals = approvals
@@ -189,10 +191,14 @@ class Pipeline:
         metrics.TOKENS.labels(package.id, "out").inc(result.output_tokens)
 
     async def _with_files(self, opened: Opened, package: AgentPackage, message: InboundMessage) -> InboundMessage:
-        """Fetch what came along, for an agent that can use files; for any other it stays a line of text."""
-        if not message.attachments or not package.manifest.reads_files:
+        """Fetch what the agent can use: any file if it reads files, an image if its model takes those.
+
+        What is not fetched stays a line of text.
+        """
+        reads = package.manifest.reads_files
+        if not message.attachments or not (reads or self._takes_images(package)):
             return message
-        return await self._attachments.fetch(opened.adapter, message)
+        return await self._attachments.fetch(opened.adapter, message, only_images=not reads)
 
     async def _with_own_files(
         self, opened: Opened, request: RunRequest, result: RunResult

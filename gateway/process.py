@@ -90,6 +90,7 @@ async def run_gateway(
             routes=routes,
             registry=registry,
             run=runner.run,
+            takes_images=models.takes_images,
             settings=settings,
             approvals=approvals,
         )

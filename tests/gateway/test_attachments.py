@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from channels.fetch import FetchFailed, FetchRefused
@@ -48,6 +50,15 @@ async def test_a_file_is_laid_into_the_inbox_under_its_real_type(tmp_path):
     inbox = store.inbox(fetched.conversation)
     assert (inbox / "01A-0.png").read_bytes() == PNG
     assert inbox.parent == tmp_path / "inbox"
+
+
+async def test_only_images_are_fetched_for_an_agent_that_reads_no_files(tmp_path):
+    kinds = [("image", ""), ("document", "image/png"), ("document", "application/pdf"), ("voice", "audio/ogg")]
+    files = tuple(Attachment(kind, "a", media_type=media_type) for kind, media_type in kinds)
+    fetched = await Attachments(tmp_path).fetch(
+        Files({"a": PNG}), replace(message(), attachments=files), only_images=True
+    )
+    assert [a.path for a in fetched.attachments] == ["inbox/01A-0.png", "inbox/01A-1.png", None, None]
 
 
 async def test_the_same_bytes_are_stored_once_and_a_second_try_finds_them(tmp_path):

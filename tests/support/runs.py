@@ -135,13 +135,14 @@ def calls(*wanted: tuple[str, Any], text: str = "") -> ModelResponse:
 class FunctionModels:
     """Models for a runner: one that answers from a list, in order, and remembers what it was asked."""
 
-    def __init__(self, *script: Turn) -> None:
+    def __init__(self, *script: Turn, image_bytes: int = 0) -> None:
         self.script = list(script)
+        self.image_bytes = image_bytes
         self.asked: list[list[ModelMessage]] = []
         self.infos: list[AgentInfo] = []
 
     def chain(self, package: AgentPackage) -> tuple[NamedModel, ...]:
-        return (NamedModel("test", FunctionModel(self._answer)),)
+        return (NamedModel("test", FunctionModel(self._answer), self.image_bytes),)
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.asked.append(list(messages))
