@@ -158,6 +158,12 @@ class Connections:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def forget(self, connection_id: str) -> None:
+        """Close a connection, so that the next `sync` opens it afresh; one that could not be opened is tried again."""
+        self._failed.pop(connection_id, None)
+        if connection_id in self._opened:
+            await self._close(connection_id)
+
     async def close(self) -> None:
         """Close everything."""
         for connection_id in list(self._opened):

@@ -62,6 +62,7 @@ class Console:
             "/connections/add/{channel}": connections.guide,
             "/phones": phones.show,
             "/letters": letters.show,
+            "/letters/payload": letters.payload,
             "/approvals": approvals.show,
             "/health": health.show,
         }
@@ -75,6 +76,7 @@ class Console:
             "/letters": letters.act,
             "/routes/explain": routes.explain,
             "/connections/check": connections.check,
+            "/connections/reopen": connections.reopen,
             "/agents/{id}/trial": agents.say,
             "/agents/{id}/rehearse": agents.rehearse,
         }

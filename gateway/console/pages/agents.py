@@ -81,13 +81,16 @@ class Agents:
             package = await stage.use(person, "agent_read", {"id": agent_id})
             files = texts(stage.settings.agents_dir / agent_id)
             first = f"skills/{entry.entry_skill}/SKILL.md"
-            chosen = request.query.get("file") or (first if first in files else MANIFEST)
+            chosen = request.query.get("file", "").strip() or (first if first in files else MANIFEST)
+            if chosen not in files:
+                writable(stage.settings.agents_dir / agent_id, chosen)
+                files[chosen] = ""
             values = {
                 "package": package,
                 "found": await stage.use(person, "agent_validate", {"id": agent_id}),
                 "difference": await stage.use(person, "agent_diff", {"id": agent_id}),
                 "files": {p: t for p, t in files.items() if not p.startswith(("state/conversations", "state/senders"))},
-                "chosen": chosen if chosen in files else MANIFEST,
+                "chosen": chosen,
             }
         trial = self._trials.get((person.name, agent_id))
         lines = [] if trial is None else trial.lines

@@ -87,6 +87,14 @@ class Connections:
         report = await check_connection(connection, self._stage.ledger, self._stage.settings)
         return self._stage.page(request, "report.html", title=f"Check of {connection.id}", report=report)
 
+    async def reopen(self, request: web.Request) -> web.Response:
+        """Open a connection again: a Telegram webhook is set, polling and sockets start afresh."""
+        connection_id, person = str((await request.post()).get("id", "")), request[PERSON]
+        await self._stage.connections.forget(connection_id)
+        await self._stage.reload()
+        await self._stage.note(person, "reopen connection", connection_id)
+        return self._stage.back(request, "connections", f"'{connection_id}' was opened again. Check it now.")
+
     async def remove(self, request: web.Request) -> web.Response:
         """Take a connection away with its secrets and routes; what was said stays."""
         form, person = await request.post(), request[PERSON]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from aiohttp import web
 
 from channels.errors import PostroomError
 from gateway.console.stage import PERSON, Stage
 
 SHOWN = 200
+
+LOOKED_AT = 1_000
+"""Messages and deliveries of a conversation among which a letter's own are looked for."""
 
 
 class ReasonMissing(PostroomError):
@@ -26,6 +31,19 @@ class Letters:
         """The newest, grouped by nothing: each with its error."""
         letters = await self._stage.ledger.dead_letters(SHOWN)
         return self._stage.page(request, "letters.html", title="Dead letters", letters=letters)
+
+    async def payload(self, request: web.Request) -> web.Response:
+        """What a letter holds: the messages of a turn as the provider sent them, or the call of a delivery."""
+        letter_id, key = request.query.get("id", ""), request.query.get("key", "")
+        held: list[object] = [
+            asdict(d.call) for d in await self._stage.ledger.deliveries(key, LOOKED_AT) if d.id == letter_id
+        ]
+        held += [
+            m.message.raw or m.message.text
+            for m in await self._stage.ledger.messages(key, LOOKED_AT)
+            if m.turn_id == letter_id
+        ]
+        return self._stage.page(request, "payload.html", title="Payload", held=held)
 
     async def act(self, request: web.Request) -> web.Response:
         """Retry one, retry all with the same error, or discard one."""

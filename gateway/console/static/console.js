@@ -11,6 +11,15 @@
     if (event.detail.xhr.status === 401) location.reload();
   });
 
+  document.body.addEventListener("submit", function (event) {
+    var button = event.submitter;
+    if (!button || event.target.method !== "post") return;
+    setTimeout(function () {
+      button.disabled = true;
+      button.textContent = "Working …";
+    });
+  });
+
   if (document.getElementById("live")) {
     new EventSource("/console/events").addEventListener("stir", function () {
       if (!document.hidden) htmx.trigger(document.body, "stir");
