@@ -11,7 +11,7 @@ class ExecuteArguments(BaseModel):
     """Arguments of `execute_skill`."""
 
     name: str = Field(description="a sub-skill's name")
-    input: str = Field(description="all that it needs to know; it sees nothing else but this turn's images")
+    input: str = Field(description="all it needs to know; beside images it sees nothing else")
 
 
 async def _execute(context: ToolContext, arguments: ExecuteArguments) -> str:
