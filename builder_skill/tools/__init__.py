@@ -8,16 +8,14 @@ from builder_skill.tools.agent_change import AGENT_UPDATE_MANIFEST, AGENT_WRITE_
 from builder_skill.tools.agent_create import AGENT_CREATE
 from builder_skill.tools.agent_list import AGENT_LIST
 from builder_skill.tools.agent_read import AGENT_DIFF, AGENT_READ, AGENT_VALIDATE
+from builder_skill.tools.agent_rehearse import AGENT_REHEARSE
 from builder_skill.tools.agent_trash import AGENT_DELETE, AGENT_RESTORE
-from builder_skill.tools.routes import (
-    AGENT_DEPLOY_CHANNEL,
-    AGENT_REHEARSE,
+from builder_skill.tools.route_change import AGENT_DEPLOY_CHANNEL, CHANNEL_ROUTE_DISABLE, CHANNEL_ROUTE_ROLLBACK
+from builder_skill.tools.route_look import (
     CHANNEL_CONNECTION_LIST,
     CHANNEL_EXPLAIN,
-    CHANNEL_ROUTE_DISABLE,
     CHANNEL_ROUTE_LIST,
     CHANNEL_ROUTE_PREFLIGHT,
-    CHANNEL_ROUTE_ROLLBACK,
 )
 from builder_skill.tools.tool import AnyBuilderTool
 
