@@ -199,6 +199,8 @@ async def test_a_file_is_sent_from_disk_and_fetched_from_telegram(server, adapte
     await adapter.send(Call("sendDocument", {"chat_id": chat, "document": {"path": str(path)}}))
     file = list(server.world.chats[chat].messages.values())[-1]["document"]
     assert file["file_name"] == path.name
+    await adapter.send(Call("sendDocument", {"chat_id": chat, "document": {"path": str(path), "name": "menu.pdf"}}))
+    assert list(server.world.chats[chat].messages.values())[-1]["document"]["file_name"] == "menu.pdf"
     got = [chunk async for chunk in adapter.fetch(attachment(file["file_id"]), 10_000)]
     assert b"".join(got) == path.read_bytes()
 
