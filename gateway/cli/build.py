@@ -49,7 +49,6 @@ def build(
 
 
 async def _build(text: str | None, *, yes: bool) -> None:
-    from agents_runtime.models import ModelCatalogue
     from agents_runtime.registry import Registry
     from builder_skill.system_skill import AGENT_ID, install
     from gateway.builder import builder_tools
@@ -59,7 +58,10 @@ async def _build(text: str | None, *, yes: bool) -> None:
 
     settings = Settings.from_env()
     if not settings.models or settings.models == ("extractive",):
-        raise NoModel("The builder needs a model.", fix=ModelCatalogue((), {}).advice())
+        raise NoModel(
+            "The builder needs a model to think with.",
+            fix="Set POSTROOM_MODEL to anthropic:NAME or openai-chat:NAME, and the provider's key.",
+        )
     install(settings.home)
     registry = Registry(agent_roots(settings))
 

@@ -162,6 +162,20 @@ def deploy(
             out.print(f"Disabled: {', '.join(map(str, disabled))}")
 
 
+def about_an_agent(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command with the agent as its argument: `postroom agent deploy ID --connection …`."""
+
+    @wraps(command)
+    def run(**options: object) -> None:
+        command(**options)
+
+    argument = Annotated[str, typer.Argument(metavar="ID", help="The agent that answers.")]
+    given = inspect.signature(command).parameters.values()
+    parameters = [p.replace(annotation=argument) if p.name == "agent" else p for p in given]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
 @app.command()
 def disable(route_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
     """Take a route out of service."""

@@ -125,3 +125,13 @@ def test_an_invalid_package_exits_1(run: Command, tmp_path: Path) -> None:
     (tmp_path / "home/agents/miner/skills/miner/SKILL.md").write_text("")
     with pytest.raises(SystemExit):
         run("validate", "miner")
+
+
+async def test_deploying_from_either_group_is_the_same(home: Home) -> None:
+    home.env["SHOP_TOKEN"] = "123456:AAEhBOweik6ad9r_xyz"
+    await home.ok("connection", "add", "telegram", "--id", "shop", "--token-env", "SHOP_TOKEN")
+    await home.ok("agent", "create", "desk", "--description", "Answers.", "--production")
+    done = await home.json("agent", "deploy", "desk", "--connection", "shop", "--scope", "dm")
+    assert (done["route"]["agentId"], done["live"]) == ("desk", True)
+    dry = await home.json("route", "deploy", "--connection", "shop", "--agent", "desk", "--scope", "dm", "--dry-run")
+    assert (dry["route"]["id"], dry["live"]) == (done["route"]["id"], False)
