@@ -9,6 +9,7 @@ import typer
 from channels.errors import PostroomError
 from gateway.cli import (
     agent,
+    backup,
     build,
     chat,
     connection,
@@ -41,6 +42,8 @@ app.command()(chat.chat)
 app.command()(doctor.doctor)
 app.command()(explain.explain)
 app.command()(run.key)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(build.build)
 app.command()(tool.tool)
 app.command()(declared.plan)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from channels.errors import PostroomError
 from gateway.cli.main import app
+from tests.support.gateway import Home
 
 Command = Callable[..., Any]
 
@@ -127,8 +128,8 @@ def test_an_invalid_package_exits_1(run: Command, tmp_path: Path) -> None:
         run("validate", "miner")
 
 
-async def test_deploying_from_either_group_is_the_same(home: Home) -> None:
-    home.env["SHOP_TOKEN"] = "123456:AAEhBOweik6ad9r_xyz"
+async def test_deploying_from_either_group_is_the_same(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", {"SHOP_TOKEN": "123456:AAEhBOweik6ad9r_xyz"})
     await home.ok("connection", "add", "telegram", "--id", "shop", "--token-env", "SHOP_TOKEN")
     await home.ok("agent", "create", "desk", "--description", "Answers.", "--production")
     done = await home.json("agent", "deploy", "desk", "--connection", "shop", "--scope", "dm")
