@@ -18,6 +18,12 @@ URL_MAX = 2000
 
 _URL_IN_TEXT = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"']+", re.IGNORECASE)
 _BARE_HOST = re.compile(r"(?:[^\s/@]+@)?(?:[\w-]+\.)+[^\W\d_]{2,24}\.?(?:[:/?#]\S*)?")
+# Endings that are no top-level domain: `Node.js` and `plan.pdf` name no host. `good.com.html` still looks like one.
+_FILE_NAME = re.compile(
+    r"[\w-]+\.(?:cpp|css|csv|docx|exe|gif|go|html|ini|ipynb|jpe?g|js|json|log|pdf|php|png|pptx|rb|sql|svg|toml|tsx?"
+    r"|txt|xlsx|xml|ya?ml)",
+    re.IGNORECASE,
+)
 
 
 def link_runs(spans: Spans) -> Iterator[tuple[str, Spans]]:
@@ -72,7 +78,9 @@ def misleads(text: str, url: str) -> bool:
     # As browsers read an address: compatible letters and full stops are the plain ones, formatting is nothing.
     plain = unicodedata.normalize("NFKC", text).replace("。", ".").strip()
     plain = "".join(char for char in plain if unicodedata.category(char) != "Cf")
-    claims = _URL_IN_TEXT.findall(plain) or ([plain] if _BARE_HOST.fullmatch(plain) else [])
+    claims = _URL_IN_TEXT.findall(plain)
+    if not claims and _BARE_HOST.fullmatch(plain) and not _FILE_NAME.fullmatch(plain):
+        claims = [plain]
     if not claims:
         return False
     parts = _split(url)

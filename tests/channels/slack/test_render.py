@@ -84,6 +84,7 @@ def test_nothing_to_see_is_no_message(source: str) -> None:
         ("**a *b*** ~~c~~", "**a _b_** ~~c~~"),
         ("中文**粗体**中文", "中文**粗体**中文"),
         ("я *б*в", "я бв"),
+        ("**a ``b ``** c", "**a `b `** c"),
         ("a  \nb", "a  \nb"),
         ("- a\n  1. b\n     - c\n- d", "- a\n  1. b\n     - c\n- d"),
         ("- [ ] a\n- [x] b", "- [ ] a\n- [x] b"),
