@@ -148,9 +148,10 @@ async def run_gateway(
                 closing.set()
                 log.info("draining")
                 watcher.cancel()
-                await asyncio.gather(watcher, warmed, return_exceptions=True)
+                await asyncio.gather(watcher, return_exceptions=True)
                 await connections.stop_receiving()
                 await workers.drain(DRAIN_PATIENCE)
+                await asyncio.gather(warmed, return_exceptions=True)
         finally:
             await web_runner.cleanup()
             await connections.close()
