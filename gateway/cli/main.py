@@ -17,6 +17,7 @@ from gateway.cli import (
     declared,
     demo,
     doctor,
+    erase,
     explain,
     mcp,
     package,
@@ -44,6 +45,7 @@ app.command()(explain.explain)
 app.command()(run.key)
 app.command()(backup.backup)
 app.command()(backup.restore)
+app.command()(erase.erase)
 app.command()(build.build)
 app.command()(tool.tool)
 app.command()(declared.plan)

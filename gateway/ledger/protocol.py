@@ -216,6 +216,14 @@ class Depths:
     dead_letters: int
 
 
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was erased of a person: ids of messages, and their private conversations as they were called."""
+
+    messages: tuple[str, ...]
+    conversations: tuple[Conversation, ...]
+
+
 class Ledger(Protocol):
     """What every implementation provides; the conformance suite says what must always hold."""
 
@@ -427,6 +435,13 @@ class Ledger(Protocol):
 
     async def audit(self, limit: int = 100) -> list[Change]:
         """The audit log, newest first."""
+        ...
+
+    async def erase(self, connection_id: str, person: str) -> Erased:
+        """Blank what a person wrote and was told on a connection; what waits of them is ignored as `erased`.
+
+        Their opt-out stays, and so do the dedupe keys: they hold no words.
+        """
         ...
 
     # -- waking up

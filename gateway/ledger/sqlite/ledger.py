@@ -22,6 +22,7 @@ from gateway.ledger.protocol import (
     Deployment,
     Depths,
     DueDeliveries,
+    Erased,
     Finish,
     LedgerUnavailable,
     Piece,
@@ -35,6 +36,7 @@ from gateway.ledger.sqlite import (
     approvals,
     connections,
     deliveries,
+    erase,
     inbox,
     letters,
     listings,
@@ -331,6 +333,10 @@ class SqliteLedger:
     async def audit(self, limit: int = 100) -> list[Change]:
         """See Ledger."""
         return await self._reader.run(lambda db: people.audit(db, limit))
+
+    async def erase(self, connection_id: str, person: str) -> Erased:
+        """See Ledger."""
+        return await self._writer.run(lambda db: erase.erase(db, connection_id, person), lambda _: self._stir())
 
     # -- waking up
 

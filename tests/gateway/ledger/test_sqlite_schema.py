@@ -13,6 +13,7 @@ from gateway.ledger.protocol import LedgerInUse
 from gateway.ledger.sqlite import (
     connections,
     deliveries,
+    erase,
     inbox,
     letters,
     lines,
@@ -112,7 +113,7 @@ class TestMigrations:
 
 QUERIES = {
     f"{module.__name__.rsplit('.', 1)[1]}.{name}" + (f".{n}" if n else ""): sql
-    for module in (connections, deliveries, inbox, letters, lines, listings, moves, routes, sessions, turns)
+    for module in (connections, deliveries, erase, inbox, letters, lines, listings, moves, routes, sessions, turns)
     for name, value in vars(module).items()
     if name.startswith("_") and name.isupper()
     for n, sql in enumerate([value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [])
