@@ -83,6 +83,8 @@ def erase(db: sqlite3.Connection, connection_id: str, person: str) -> Erased:
 def _blank(message: InboundMessage) -> InboundMessage:
     return replace(
         message,
+        conversation=Conversation(message.conversation.connection_id, NOBODY),  # the row says where it is
+        dedupe_keys=(),
         sender=Sender(NOBODY),
         text="",
         command=None,
