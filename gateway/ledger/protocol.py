@@ -444,6 +444,22 @@ class Ledger(Protocol):
         """
         ...
 
+    # -- several gateways
+    async def hold(self, name: str, owner: str, seconds: float) -> bool:
+        """Take or keep what only one gateway may do (poll a bot, keep a socket). False while another holds it."""
+        ...
+
+    async def let_go(self, owner: str, name: str = "") -> None:
+        """Give back one name, or all that an owner holds."""
+        ...
+
+    async def beat(self, owner: str, seconds: float) -> int:
+        """Say that this gateway lives for so long yet, and free the work of those whose time is over.
+
+        Returns how many live.
+        """
+        ...
+
     # -- waking up
     async def wait_for_turns(self, seconds: float) -> None:
         """Return when a turn may have become ready, or after `seconds`."""

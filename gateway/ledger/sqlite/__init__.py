@@ -10,17 +10,17 @@ from contextlib import ExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
-from gateway.ledger.sqlite.ledger import SqliteLedger
+from gateway.ledger.sql.ledger import SqlLedger
 from gateway.ledger.sqlite.lock import worker_lock
 from gateway.ledger.sqlite.reader import Reader
-from gateway.ledger.sqlite.schema import connect, migrate, steps
-from gateway.ledger.sqlite.writer import unavailable
+from gateway.ledger.sqlite.schema import SqliteDatabase, connect, migrate, steps
+from gateway.ledger.sqlite.writer import Writer, unavailable
 
 
 @asynccontextmanager
 async def open_sqlite(
     path: Path, *, worker: bool, lease_seconds: float = 30.0, clock: Callable[[], float] = time.time
-) -> AsyncIterator[SqliteLedger]:
+) -> AsyncIterator[SqlLedger]:
     """Open the ledger at `path`, made or brought to this version's tables if need be.
 
     There is one worker at a time; it takes over at once what an earlier one left. `worker=False` is for commands beside
@@ -33,7 +33,7 @@ async def open_sqlite(
             db = await asyncio.to_thread(_open, path, worker)
         except (sqlite3.Error, OSError) as error:
             raise unavailable(error) from error
-        ledger = SqliteLedger(db, Reader(path), worker=worker, lease_seconds=lease_seconds, clock=clock)
+        ledger = SqlLedger(partial(Writer, db), Reader(path), worker=worker, lease_seconds=lease_seconds, clock=clock)
         try:
             if worker:
                 await ledger.take_over()
@@ -42,7 +42,7 @@ async def open_sqlite(
             await ledger.close()
 
 
-def _open(path: Path, worker: bool) -> sqlite3.Connection:
+def _open(path: Path, worker: bool) -> SqliteDatabase:
     db = connect(path, writable=True)
     try:
         migrate(db, nullcontext if worker else partial(worker_lock, path), steps())

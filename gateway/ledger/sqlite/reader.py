@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.ledger.sqlite.schema import connect
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sqlite.schema import SqliteDatabase, connect
 from gateway.ledger.sqlite.writer import is_trouble, unavailable
 
 T = TypeVar("T")
@@ -26,9 +27,9 @@ class Reader:
         self._path = path
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ledger-read")
         self._mine = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[SqliteDatabase] = []
 
-    async def run(self, read: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, read: Callable[[Database], T]) -> T:
         """The function's result. Raises what it raises, LedgerUnavailable where SQLite fails."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, read)
 
@@ -38,7 +39,7 @@ class Reader:
         for db in self._opened:
             db.close()
 
-    def _read(self, read: Callable[[sqlite3.Connection], T]) -> T:
+    def _read(self, read: Callable[[Database], T]) -> T:
         try:
             db = self._connection()
             db.execute("BEGIN")
@@ -51,8 +52,8 @@ class Reader:
                 raise unavailable(error) from error
             raise
 
-    def _connection(self) -> sqlite3.Connection:
-        db: sqlite3.Connection | None = getattr(self._mine, "db", None)
+    def _connection(self) -> SqliteDatabase:
+        db: SqliteDatabase | None = getattr(self._mine, "db", None)
         if db is None:
             db = self._mine.db = connect(self._path, writable=False)
             self._opened.append(db)

@@ -16,10 +16,12 @@ from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
 from gateway.ledger.protocol import LedgerUnavailable
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sqlite.schema import SqliteDatabase
 
 T = TypeVar("T")
 
-Work = Callable[[sqlite3.Connection], T]
+Work = Callable[[Database], T]
 
 
 class _Undone(Exception):
@@ -33,7 +35,7 @@ Tell = Callable[[], None]
 class _Queued(Protocol):
     """A job whose result type doesn't matter any more."""
 
-    def run(self, db: sqlite3.Connection) -> Tell: ...
+    def run(self, db: Database) -> Tell: ...
 
     def fail(self, error: BaseException) -> Tell: ...
 
@@ -44,7 +46,7 @@ class _Job(Generic[T]):
     done: asyncio.Future[T]
     after: Callable[[T], None] | None
 
-    def run(self, db: sqlite3.Connection) -> Tell:
+    def run(self, db: Database) -> Tell:
         return partial(self._succeeded, self.work(db))
 
     def fail(self, error: BaseException) -> Tell:
@@ -64,7 +66,7 @@ class _Job(Generic[T]):
 class Writer:
     """Owns the writing connection. `on_foreign_change` is called in the event loop when another process wrote."""
 
-    def __init__(self, db: sqlite3.Connection, on_foreign_change: Callable[[], None]) -> None:
+    def __init__(self, db: SqliteDatabase, on_foreign_change: Callable[[], None]) -> None:
         self._db = db
         self._on_foreign_change = on_foreign_change
         self._loop = asyncio.get_running_loop()
@@ -90,6 +92,9 @@ class Writer:
     async def look(self) -> None:
         """Notice what other processes wrote since the last commit. Writes nothing, and waits for no disk."""
         await self.run(lambda _db: None)
+
+    def tell(self) -> None:
+        """Nothing to do: the others look at the file."""
 
     async def close(self) -> None:
         """Commit what is queued, then close the connection."""

@@ -94,9 +94,12 @@ def test_nothing_but_a_typed_refusal_comes_of_noise(body, signature, kind):
         verify(request, TOKEN)
 
 
-@pytest.mark.parametrize("path", payload_files("twilio", "*validator*"), ids=lambda p: p.stem)
-def test_the_vectors_of_twilios_own_library(path):
-    vector = json.loads(path.read_text())
+def test_the_vectors_of_twilios_own_library():
+    for path in payload_files("twilio", "*validator*"):
+        check_vector(json.loads(path.read_text()))
+
+
+def check_vector(vector):
     fields = list(vector["params"].items())
     request = form(fields, url=vector["uri"], signature=vector["expected"])
     assert verify(request, vector["auth_token"]).payload == vector["params"]

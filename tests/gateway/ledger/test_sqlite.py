@@ -18,8 +18,8 @@ import pytest
 
 from channels.message import Conversation
 from gateway.ledger.protocol import LedgerInUse, LedgerUnavailable, NotFound, RouteChange
+from gateway.ledger.sql.ledger import NotTheWorker, SqlLedger
 from gateway.ledger.sqlite import open_sqlite
-from gateway.ledger.sqlite.ledger import NotTheWorker, SqliteLedger
 from tests.gateway.ledger.support import CHAT, OTHER, Clock, claim, claim_one, due_one, message, piece, states
 
 
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def ledger(path: Path) -> AsyncIterator[SqliteLedger]:
+async def ledger(path: Path) -> AsyncIterator[SqlLedger]:
     async with open_sqlite(path, worker=True) as ledger:
         yield ledger
 
@@ -39,12 +39,12 @@ def write_file(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def database(ledger: SqliteLedger) -> sqlite3.Connection:
+def database(ledger: SqlLedger) -> sqlite3.Connection:
     return ledger._writer._db
 
 
 @contextmanager
-def writer_held(ledger: SqliteLedger) -> Iterator[None]:
+def writer_held(ledger: SqlLedger) -> Iterator[None]:
     """Keep the writer busy, so that what is queued meanwhile is one batch."""
     begun, let_go = threading.Event(), threading.Event()
 
@@ -60,7 +60,7 @@ def writer_held(ledger: SqliteLedger) -> Iterator[None]:
         let_go.set()
 
 
-async def in_one_batch(ledger: SqliteLedger, *calls: Awaitable[object]) -> list[object]:
+async def in_one_batch(ledger: SqlLedger, *calls: Awaitable[object]) -> list[object]:
     """Let the calls share a commit; each one's result or error."""
     with writer_held(ledger):
         tasks = [asyncio.ensure_future(call) for call in calls]
@@ -69,7 +69,7 @@ async def in_one_batch(ledger: SqliteLedger, *calls: Awaitable[object]) -> list[
 
 
 class TestFile:
-    async def test_it_is_its_owners_alone(self, ledger: SqliteLedger, path: Path) -> None:
+    async def test_it_is_its_owners_alone(self, ledger: SqlLedger, path: Path) -> None:
         await ledger.accept([message(1)])
         modes = {f.name: f.stat().st_mode & 0o777 for f in path.parent.iterdir()}
         assert modes == dict.fromkeys(["ledger.db", "ledger.db-shm", "ledger.db-wal", "ledger.db.lock"], 0o600)
@@ -80,7 +80,7 @@ class TestFile:
             await ledger.depths()
         assert sorted(f.name for f in path.parent.iterdir()) == ["ledger.db", "ledger.db.lock"]
 
-    async def test_a_commit_is_on_disk(self, ledger: SqliteLedger) -> None:
+    async def test_a_commit_is_on_disk(self, ledger: SqlLedger) -> None:
         assert database(ledger).execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database(ledger).execute("PRAGMA synchronous").fetchone() == (2,)
 
@@ -104,7 +104,7 @@ class TestFile:
 
 
 class TestLock:
-    async def test_a_second_worker_is_told_who_is_at_work(self, ledger: SqliteLedger, path: Path) -> None:
+    async def test_a_second_worker_is_told_who_is_at_work(self, ledger: SqlLedger, path: Path) -> None:
         with pytest.raises(LedgerInUse) as error:
             await open_sqlite(path, worker=True).__aenter__()
         assert str(os.getpid()) in error.value.message
@@ -115,7 +115,7 @@ class TestLock:
             async with open_sqlite(path, worker=True):
                 pass
 
-    async def test_beside_the_worker_nothing_is_claimed(self, ledger: SqliteLedger, path: Path) -> None:
+    async def test_beside_the_worker_nothing_is_claimed(self, ledger: SqlLedger, path: Path) -> None:
         await ledger.accept([message(1)])
         await ledger.say(OTHER, [piece("a")])
         async with open_sqlite(path, worker=False) as beside:
@@ -125,7 +125,7 @@ class TestLock:
                     await refused
                 assert error.value.fix
 
-    async def test_opening_beside_the_worker_takes_nothing_from_it(self, ledger: SqliteLedger, path: Path) -> None:
+    async def test_opening_beside_the_worker_takes_nothing_from_it(self, ledger: SqlLedger, path: Path) -> None:
         await ledger.accept([message(1)])
         turn = await claim_one(ledger)
         async with open_sqlite(path, worker=False):
@@ -146,7 +146,7 @@ class TestLock:
 
 
 class TestWriter:
-    async def test_what_is_queued_shares_one_commit(self, ledger: SqliteLedger) -> None:
+    async def test_what_is_queued_shares_one_commit(self, ledger: SqlLedger) -> None:
         statements: list[str] = []
         with writer_held(ledger):
             accepts = [asyncio.create_task(ledger.accept([message(n)])) for n in range(50)]
@@ -156,7 +156,7 @@ class TestWriter:
         # one COMMIT ends the transaction that was held, one is for all fifty
         assert statements.count("COMMIT") == 2
 
-    async def test_a_failing_function_spoils_no_other(self, ledger: SqliteLedger) -> None:
+    async def test_a_failing_function_spoils_no_other(self, ledger: SqlLedger) -> None:
         def refuse(*_: object) -> RouteChange:
             raise NotFound("No.")
 
@@ -166,7 +166,7 @@ class TestWriter:
         assert [results[0], type(results[1]), results[2]] == [["new"], NotFound, ["new"]]
         assert [text for text, _, _ in await states(ledger)] == ["text 1", "text 2"]
 
-    async def test_a_function_that_fails_half_way_leaves_nothing(self, ledger: SqliteLedger) -> None:
+    async def test_a_function_that_fails_half_way_leaves_nothing(self, ledger: SqlLedger) -> None:
         broken = replace(message(2), data={"x": object()})  # type: ignore[dict-item]
         results = await in_one_batch(ledger, ledger.accept([message(1), broken]), ledger.accept([message(3)]))
         assert results[1] == ["new"]
@@ -174,11 +174,11 @@ class TestWriter:
         assert [text for text, _, _ in await states(ledger)] == ["text 3"]
         assert await ledger.accept([message(1)]) == ["new"]
 
-    async def test_an_error_of_the_program_is_not_taken_for_a_full_disk(self, ledger: SqliteLedger) -> None:
+    async def test_an_error_of_the_program_is_not_taken_for_a_full_disk(self, ledger: SqlLedger) -> None:
         with pytest.raises(sqlite3.IntegrityError):
             await ledger._writer.run(lambda db: db.execute("INSERT INTO config VALUES (NULL)"))
 
-    async def test_even_the_end_of_a_thread_does_not_end_the_writer(self, ledger: SqliteLedger) -> None:
+    async def test_even_the_end_of_a_thread_does_not_end_the_writer(self, ledger: SqlLedger) -> None:
         def leave(*_: object) -> RouteChange:
             raise asyncio.CancelledError
 
@@ -195,7 +195,7 @@ class TestWriter:
         async with open_sqlite(path, worker=True) as ledger:
             assert len(await claim(ledger)) == 1
 
-    async def test_a_giver_up_does_not_disturb_the_batch(self, ledger: SqliteLedger) -> None:
+    async def test_a_giver_up_does_not_disturb_the_batch(self, ledger: SqlLedger) -> None:
         with writer_held(ledger):
             tasks = [asyncio.create_task(ledger.accept([message(n)])) for n in range(3)]
             await asyncio.sleep(0)
@@ -203,12 +203,12 @@ class TestWriter:
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert [results[0], results[2]] == [["new"], ["new"]]
 
-    async def test_reads_go_on_while_the_writer_is_busy(self, ledger: SqliteLedger) -> None:
+    async def test_reads_go_on_while_the_writer_is_busy(self, ledger: SqlLedger) -> None:
         await ledger.accept([message(1)])
         with writer_held(ledger):
             assert len(await ledger.messages(CHAT.key)) == 1
 
-    async def test_readers_cannot_write(self, ledger: SqliteLedger) -> None:
+    async def test_readers_cannot_write(self, ledger: SqlLedger) -> None:
         with pytest.raises(LedgerUnavailable):
             await ledger._reader.run(lambda db: db.execute("DELETE FROM messages"))
 
@@ -216,7 +216,7 @@ class TestWriter:
 class TestTrouble:
     """Whatever goes wrong on the disk: no acknowledgement, nothing half stored, and life goes on after."""
 
-    async def test_a_full_database(self, ledger: SqliteLedger) -> None:
+    async def test_a_full_database(self, ledger: SqlLedger) -> None:
         pages = database(ledger).execute("PRAGMA page_count").fetchone()[0]
         database(ledger).execute(f"PRAGMA max_page_count = {pages + 20}")
         large = [message(n, text="x" * 3000) for n in range(40)]
@@ -236,7 +236,7 @@ class TestTrouble:
         database(ledger).execute("PRAGMA max_page_count = 1000000")
         assert await ledger.accept([large[0], large[accepted], large[39]]) == ["duplicate", "new", "new"]
 
-    async def test_a_commit_that_fails(self, ledger: SqliteLedger, path: Path) -> None:
+    async def test_a_commit_that_fails(self, ledger: SqlLedger, path: Path) -> None:
         assert await ledger.accept([message(1)]) == ["new"]
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         wal = path.with_name("ledger.db-wal").stat().st_size
@@ -249,7 +249,7 @@ class TestTrouble:
         assert [text for text, _, _ in await states(ledger)] == ["text 1"]
         assert await ledger.accept([message(2)]) == ["new"]
 
-    async def test_a_transaction_that_sqlite_gave_up(self, ledger: SqliteLedger) -> None:
+    async def test_a_transaction_that_sqlite_gave_up(self, ledger: SqlLedger) -> None:
         def give_up(db: sqlite3.Connection) -> None:
             db.execute("ROLLBACK")
             raise sqlite3.OperationalError("database or disk is full")
@@ -261,7 +261,7 @@ class TestTrouble:
         assert [type(r) for r in results] == [LedgerUnavailable] * 3
         assert await ledger.accept([message(1), message(2)]) == ["new", "new"]
 
-    async def test_another_process_that_never_lets_go(self, ledger: SqliteLedger, path: Path) -> None:
+    async def test_another_process_that_never_lets_go(self, ledger: SqlLedger, path: Path) -> None:
         database(ledger).execute("PRAGMA busy_timeout = 20")
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from channels.message import Conversation
 from gateway.ledger.protocol import Finish, LeaseLost, Turn
+from gateway.ledger.sql.ledger import SqlLedger
 from gateway.ledger.sqlite import open_sqlite
-from gateway.ledger.sqlite.ledger import SqliteLedger
 from tests.gateway.ledger.support import Clock, message, piece, said
 
 T = TypeVar("T")
@@ -45,8 +45,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.clock = Clock()
         self.lives = 0
-        self.opened: AbstractAsyncContextManager[SqliteLedger]
-        self.ledger: SqliteLedger
+        self.opened: AbstractAsyncContextManager[SqlLedger]
+        self.ledger: SqlLedger
         self.open()
         self.waiting: dict[Conversation, list[int]] = {chat: [] for chat in CHATS}
         self.turns: dict[Conversation, Open] = {}

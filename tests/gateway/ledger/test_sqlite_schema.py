@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.ledger.protocol import LedgerInUse
-from gateway.ledger.sqlite import (
+from gateway.ledger.sql import (
     connections,
     deliveries,
     erase,
@@ -19,11 +19,11 @@ from gateway.ledger.sqlite import (
     lines,
     listings,
     moves,
-    open_sqlite,
     routes,
     sessions,
     turns,
 )
+from gateway.ledger.sqlite import open_sqlite
 from gateway.ledger.sqlite.lock import worker_lock
 from gateway.ledger.sqlite.schema import LedgerTooNew, Step, connect, migrate, steps
 from tests.gateway.ledger.support import CHAT, message, states

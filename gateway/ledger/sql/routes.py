@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 
 from pydantic import TypeAdapter
 
 from gateway.ledger.protocol import Deployment, RouteChange
-from gateway.ledger.sqlite.connections import connections, put_connection
+from gateway.ledger.sql.connections import connections, in_series, put_connection
+from gateway.ledger.sql.database import Database
 from routes.connection import Connection
 from routes.route import Route, access_from_json, access_to_json
 from routes.scope import scope_from_json, scope_to_json
@@ -35,7 +35,7 @@ _DEPLOYMENTS = "SELECT number, at, author, action, before, after FROM deployment
 _VERSION = "SELECT version FROM config"
 
 
-def routes(db: sqlite3.Connection) -> list[Route]:
+def routes(db: Database) -> list[Route]:
     """All, by id. A hundred thousand are read in a fraction of a second."""
     return [
         Route(
@@ -45,8 +45,9 @@ def routes(db: sqlite3.Connection) -> list[Route]:
     ]
 
 
-def change_routes(db: sqlite3.Connection, decide: Decide, now: float) -> Deployment:
+def change_routes(db: Database, decide: Decide, now: float) -> Deployment:
     """Read, decide and write with nobody in between."""
+    in_series(db)
     current = routes(db)
     change = decide(connections(db), list(current))
     touched = change.remove | {route.id for route in change.put}
@@ -60,7 +61,7 @@ def change_routes(db: sqlite3.Connection, decide: Decide, now: float) -> Deploym
     return Deployment(number, now, change.by, change.action, before, change.put)
 
 
-def deployments(db: sqlite3.Connection, limit: int) -> list[Deployment]:
+def deployments(db: Database, limit: int) -> list[Deployment]:
     """The history, newest first."""
     return [
         Deployment(number, at, by, action, _HISTORY.validate_json(before), _HISTORY.validate_json(after))
@@ -68,7 +69,7 @@ def deployments(db: sqlite3.Connection, limit: int) -> list[Deployment]:
     ]
 
 
-def config_version(db: sqlite3.Connection) -> int:
+def config_version(db: Database) -> int:
     """What the triggers count."""
     version: int = db.execute(_VERSION).fetchone()[0]
     return version

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from gateway.ledger.protocol import ConversationSummary, Delivery, Depths, NotFound, StoredMessage
-from gateway.ledger.sqlite.codec import (
+from gateway.ledger.sql.codec import (
     CONVERSATION,
     DELIVERY,
     MESSAGE,
-    Row,
     read_conversation,
     read_delivery,
     read_stored,
 )
+from gateway.ledger.sql.database import Database, Row
 
 _SUMMARY = f"""
 SELECT {CONVERSATION}, c.channel, c.scope, c.title, c.messages, c.last_at,
@@ -60,12 +58,12 @@ SELECT
 """
 
 
-def conversations(db: sqlite3.Connection, limit: int, find: str) -> list[ConversationSummary]:
+def conversations(db: Database, limit: int, find: str) -> list[ConversationSummary]:
     """Newest first; a group without a title goes by its chat id."""
     return [_summary(row) for row in db.execute(_CONVERSATIONS, {"limit": limit, "find": find})]
 
 
-def conversation(db: sqlite3.Connection, conversation_key: str) -> ConversationSummary:
+def conversation(db: Database, conversation_key: str) -> ConversationSummary:
     """One of them. Raises NotFound."""
     row = db.execute(_CONVERSATION, (conversation_key,)).fetchone()
     if row is None:
@@ -87,13 +85,13 @@ def _summary(row: Row) -> ConversationSummary:
     )
 
 
-def messages(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[StoredMessage]:
+def messages(db: Database, conversation_key: str, limit: int) -> list[StoredMessage]:
     """The newest messages of a conversation, oldest first."""
     rows = db.execute(_MESSAGES, (conversation_key, limit)).fetchall()
     return [read_stored(row[3:], read_conversation(row)) for row in reversed(rows)]
 
 
-def message(db: sqlite3.Connection, message_id: str) -> StoredMessage:
+def message(db: Database, message_id: str) -> StoredMessage:
     """One message. Raises NotFound."""
     row = db.execute(_MESSAGE, (message_id,)).fetchone()
     if row is None:
@@ -103,17 +101,17 @@ def message(db: sqlite3.Connection, message_id: str) -> StoredMessage:
     return read_stored(row[3:], read_conversation(row))
 
 
-def arrivals(db: sqlite3.Connection, connection_id: str, limit: int) -> list[float]:
+def arrivals(db: Database, connection_id: str, limit: int) -> list[float]:
     """When the last messages of a connection were accepted, newest first."""
     return [at for (at,) in db.execute(_ARRIVALS, (connection_id, limit))]
 
 
-def deliveries(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[Delivery]:
+def deliveries(db: Database, conversation_key: str, limit: int) -> list[Delivery]:
     """The newest deliveries of a conversation, oldest first."""
     rows = db.execute(_DELIVERIES, (conversation_key, limit)).fetchall()
     return [read_delivery(row[3:], read_conversation(row)) for row in reversed(rows)]
 
 
-def depths(db: sqlite3.Connection) -> Depths:
+def depths(db: Database) -> Depths:
     """Counted from the indices of what is open; a turn queued to be tried again counts as its waiting messages."""
     return Depths(*db.execute(_DEPTHS).fetchone())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from channels.message import InboundMessage
-from gateway.ledger.sqlite.lines import arrived, refresh_turns
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.lines import arrived, refresh_turns
 
 Accepted = Literal["new", "duplicate"]
 
@@ -19,12 +19,17 @@ _SEE = "INSERT INTO seen (connection_id, key, message_id) VALUES (?, ?, ?) ON CO
 
 _SEE_ANEW = """
 INSERT INTO seen (connection_id, key, message_id) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET message_id = excluded.message_id
+ON CONFLICT (connection_id, key) DO UPDATE SET message_id = excluded.message_id
 """
 
 _TWIN = """
 SELECT m.seq, m.id, m.state, m.reason, m.mentions, m.data
 FROM seen s JOIN messages m ON m.id = s.message_id
+WHERE s.connection_id = ? AND s.key = ?
+"""
+
+_LINE_OF_TWIN = """
+SELECT c.id FROM seen s JOIN messages m ON m.id = s.message_id JOIN conversations c ON c.id = m.conversation
 WHERE s.connection_id = ? AND s.key = ?
 """
 
@@ -40,7 +45,7 @@ _UPGRADE = "UPDATE messages SET mentions = 1, data = ? WHERE seq = ?"
 
 _ARRIVED = """
 INSERT INTO arrivals (connection_id, sender_id, at) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET at = excluded.at
+ON CONFLICT (connection_id, sender_id) DO UPDATE SET at = excluded.at
 """
 
 _OPT_OUT = "INSERT INTO opt_outs (connection_id, person, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -52,18 +57,18 @@ _OPTED_OUT = "SELECT 1 FROM opt_outs WHERE connection_id = ? AND person = ?"
 _LAST_ARRIVAL = "SELECT at FROM arrivals WHERE connection_id = ? AND sender_id = ?"
 
 
-def accept(db: sqlite3.Connection, messages: Sequence[InboundMessage], hold: float, now: float) -> list[Accepted]:
+def accept(db: Database, messages: Sequence[InboundMessage], hold: float, now: float) -> list[Accepted]:
     """Store what was not seen before."""
     return [_accept(db, message, hold, now) for message in messages]
 
 
-def last_inbound(db: sqlite3.Connection, connection_id: str, sender_id: str | None) -> float | None:
+def last_inbound(db: Database, connection_id: str, sender_id: str | None) -> float | None:
     """When a sender, or anyone, last wrote on a connection."""
     row = db.execute(_LAST_ARRIVAL, (connection_id, sender_id or "")).fetchone()
     return None if row is None else row[0]
 
 
-def set_opted_out(db: sqlite3.Connection, connection_id: str, person: str, out: bool, now: float) -> None:
+def set_opted_out(db: Database, connection_id: str, person: str, out: bool, now: float) -> None:
     """Remember a STOP, or forget it."""
     if out:
         db.execute(_OPT_OUT, (connection_id, person, now))
@@ -71,12 +76,12 @@ def set_opted_out(db: sqlite3.Connection, connection_id: str, person: str, out: 
         db.execute(_OPT_IN, (connection_id, person))
 
 
-def opted_out(db: sqlite3.Connection, connection_id: str, person: str) -> bool:
+def opted_out(db: Database, connection_id: str, person: str) -> bool:
     """Whether a STOP stands."""
     return db.execute(_OPTED_OUT, (connection_id, person)).fetchone() is not None
 
 
-def _accept(db: sqlite3.Connection, message: InboundMessage, hold: float, now: float) -> Accepted:
+def _accept(db: Database, message: InboundMessage, hold: float, now: float) -> Accepted:
     connection = message.connection_id
     known = [
         key
@@ -91,9 +96,9 @@ def _accept(db: sqlite3.Connection, message: InboundMessage, hold: float, now: f
     return "new"
 
 
-def _seen_before(
-    db: sqlite3.Connection, message: InboundMessage, known: list[str], hold: float, now: float
-) -> Accepted:
+def _seen_before(db: Database, message: InboundMessage, known: list[str], hold: float, now: float) -> Accepted:
+    for key in known:
+        db.lock(_LINE_OF_TWIN, (message.connection_id, key))
     rows = [row for key in known if (row := db.execute(_TWIN, (message.connection_id, key)).fetchone())]
     if not rows:
         return "duplicate"  # the keys outlived their message
@@ -110,11 +115,11 @@ def _seen_before(
     return "duplicate"
 
 
-def _remember(db: sqlite3.Connection, message: InboundMessage, message_id: str) -> None:
+def _remember(db: Database, message: InboundMessage, message_id: str) -> None:
     db.executemany(_SEE_ANEW, [(message.connection_id, key, message_id) for key in message.dedupe_keys])
 
 
-def _store(db: sqlite3.Connection, message: InboundMessage, hold: float, now: float) -> None:
+def _store(db: Database, message: InboundMessage, hold: float, now: float) -> None:
     line, expected = arrived(db, message, hold, now)
     db.execute(_INSERT, (message.id, line, message.mentions_bot, now, message.to_json()))
     for sender in dict.fromkeys(("", message.sender.id)):

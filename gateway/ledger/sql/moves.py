@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 
 from pydantic import JsonValue
 
 from channels.adapter import Call
 from channels.message import Conversation
-from gateway.ledger.sqlite.lines import refresh_deliveries, refresh_turns
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.lines import refresh_deliveries, refresh_turns
 
 _LINES = "SELECT id, thread_id FROM conversations WHERE connection_id = ? AND chat_id = ?"
+
+_BOTH = "SELECT c.id FROM conversations c WHERE c.connection_id = ? AND c.chat_id IN (?, ?) ORDER BY c.id"
 
 _AT = "SELECT id FROM conversations WHERE key = ?"
 
@@ -42,8 +44,9 @@ SELECT seq, call FROM deliveries WHERE conversation = ? AND status IN ('pending'
 _READDRESS = "UPDATE deliveries SET call = ? WHERE seq = ?"
 
 
-def move(db: sqlite3.Connection, connection_id: str, chat_id: str, new_chat_id: str) -> None:
+def move(db: Database, connection_id: str, chat_id: str, new_chat_id: str) -> None:
     """Move every conversation of a chat. Calls not yet carried out that name the old chat name the new one after."""
+    db.lock(_BOTH, (connection_id, chat_id, new_chat_id))
     for line, thread_id in db.execute(_LINES, (connection_id, chat_id)).fetchall():
         key = Conversation(connection_id, new_chat_id, thread_id).key
         there = db.execute(_AT, (key,)).fetchone()
@@ -59,7 +62,7 @@ def move(db: sqlite3.Connection, connection_id: str, chat_id: str, new_chat_id: 
                 db.execute(_READDRESS, (moved.to_json(), seq))
 
 
-def _join(db: sqlite3.Connection, old: int, new: int) -> None:
+def _join(db: Database, old: int, new: int) -> None:
     db.execute(_JOIN, (old, new))
     for statement in _REPOINT:
         db.execute(statement, (new, old))

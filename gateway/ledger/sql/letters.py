@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from channels.adapter import Call
 from channels.message import InboundMessage
 from gateway.ledger.protocol import DeadLetter, NotFound
-from gateway.ledger.sqlite.codec import read_conversation
-from gateway.ledger.sqlite.lines import refresh_deliveries, refresh_turns
+from gateway.ledger.sql.codec import read_conversation
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.lines import lock_line_of_delivery, lock_line_of_turn, refresh_deliveries, refresh_turns
 
 PREVIEW = 120
 """Characters of a text that a listing shows."""
@@ -22,11 +21,11 @@ SELECT * FROM (
         (SELECT m.data FROM messages m WHERE m.turn_id = t.id AND m.state = 'dead' ORDER BY m.seq LIMIT 1)
     FROM turns t JOIN conversations c ON c.id = t.conversation
     WHERE t.state = 'dead' ORDER BY t.ended_at DESC LIMIT :limit
-) UNION ALL SELECT * FROM (
+) AS dead_turns UNION ALL SELECT * FROM (
     SELECT d.id, 'delivery', d.error, d.attempt, d.ended_at, c.connection_id, c.chat_id, c.thread_id, d.call
     FROM deliveries d JOIN conversations c ON c.id = d.conversation
     WHERE d.status IN ('failed', 'unknown') ORDER BY d.ended_at DESC LIMIT :limit
-) ORDER BY at DESC LIMIT :limit
+) AS dead_sends ORDER BY at DESC LIMIT :limit
 """
 
 _REPLAY_TURN = """
@@ -50,7 +49,7 @@ UPDATE deliveries SET status = 'discarded', error = error || ? WHERE id = ? AND 
 """
 
 
-def dead_letters(db: sqlite3.Connection, limit: int) -> list[DeadLetter]:
+def dead_letters(db: Database, limit: int) -> list[DeadLetter]:
     """What a person should look at, newest first."""
     return [
         DeadLetter(
@@ -66,8 +65,9 @@ def dead_letters(db: sqlite3.Connection, limit: int) -> list[DeadLetter]:
     ]
 
 
-def replay(db: sqlite3.Connection, letter_id: str, now: float) -> None:
+def replay(db: Database, letter_id: str, now: float) -> None:
     """Queue it again with its tries to come, in the place it had."""
+    _lock(db, letter_id)
     turn = db.execute(_REPLAY_TURN, (now, letter_id)).fetchone()
     if turn is not None:
         db.execute(_REVIVE, (letter_id,))
@@ -79,13 +79,19 @@ def replay(db: sqlite3.Connection, letter_id: str, now: float) -> None:
     refresh_deliveries(db, delivery[0])
 
 
-def discard(db: sqlite3.Connection, letter_id: str, reason: str) -> None:
+def discard(db: Database, letter_id: str, reason: str) -> None:
     """Close it; its error goes on to say why."""
+    _lock(db, letter_id)
     note = f" (discarded: {reason})"
     if db.execute(_DISCARD_TURN, (note, letter_id)).rowcount:
         db.execute(_DISCARD_MESSAGES, (note, letter_id))
     elif not db.execute(_DISCARD_DELIVERY, (note, letter_id)).rowcount:
         raise _not_found(letter_id)
+
+
+def _lock(db: Database, letter_id: str) -> None:
+    lock_line_of_turn(db, letter_id)
+    lock_line_of_delivery(db, letter_id)
 
 
 def _not_found(letter_id: str) -> NotFound:

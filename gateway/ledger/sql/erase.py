@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 
+from pydantic import TypeAdapter
 from ulid import ULID
 
 from channels.adapter import Call
 from channels.message import Conversation, InboundMessage, Sender
 from gateway.ledger.protocol import Erased
-from gateway.ledger.sqlite.lines import refresh_deliveries, refresh_turns
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.lines import refresh_deliveries, refresh_turns
 
 NOBODY = "erased"
 
+_ID = TypeAdapter(str)
+"""Writes an id as it stands in a stored message."""
+
 _THEIRS = """
 SELECT m.seq, m.conversation, m.turn_id, m.data FROM conversations c JOIN messages m ON m.conversation = c.id
-WHERE c.connection_id = ? AND json_extract(m.data, '$.sender.id') = ?
+WHERE c.connection_id = ? AND instr(m.data, ?) > 0
 """
+
+_ALL_LINES = "SELECT c.id FROM conversations c WHERE c.connection_id = ? ORDER BY c.id"
 
 _BLANK_MESSAGE = """
 UPDATE messages SET data = ?, state = CASE state WHEN 'waiting' THEN 'ignored' ELSE state END,
@@ -48,12 +54,15 @@ _ERRORS = "UPDATE turns SET error = '' WHERE id = ?"
 _ARRIVALS = "DELETE FROM arrivals WHERE connection_id = ? AND sender_id = ?"
 
 
-def erase(db: sqlite3.Connection, connection_id: str, person: str) -> Erased:
+def erase(db: Database, connection_id: str, person: str) -> Erased:
     """Blank everything of a person on one connection. Their opt-out and the dedupe keys stay."""
     turns: dict[int, set[str]] = {}
     messages: list[str] = []
-    for seq, line, turn_id, data in db.execute(_THEIRS, (connection_id, person)).fetchall():
+    db.lock(_ALL_LINES, (connection_id,))
+    for seq, line, turn_id, data in db.execute(_THEIRS, (connection_id, _ID.dump_json(person))).fetchall():
         message = InboundMessage.from_json(data)
+        if message.sender.id != person:
+            continue
         messages.append(message.id)
         db.execute(_BLANK_MESSAGE, (_blank(message).to_json(), seq))
         turns.setdefault(line, set()).add(turn_id or "")

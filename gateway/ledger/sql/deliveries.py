@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from ulid import ULID
@@ -10,8 +9,9 @@ from ulid import ULID
 from channels.adapter import Receipt
 from channels.message import StatusUpdate
 from gateway.ledger.protocol import Delivery, DueDeliveries, Piece
-from gateway.ledger.sqlite.codec import CONVERSATION, DELIVERY, read_conversation, read_delivery
-from gateway.ledger.sqlite.lines import refresh_deliveries
+from gateway.ledger.sql.codec import CONVERSATION, DELIVERY, read_conversation, read_delivery
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.lines import lock_line_of_delivery, refresh_deliveries
 
 RESEND_WITHIN = 600.0
 """A reply this young is sent again after a crash in the middle of its send; anything else waits for a person."""
@@ -38,7 +38,7 @@ SELECT seq, status, due_at, purpose, created_at FROM deliveries
 WHERE conversation = ? AND status IN ('pending', 'sending') ORDER BY seq LIMIT 1
 """
 
-_SEND = "UPDATE deliveries SET status = 'sending', attempt = attempt + 1, due_at = ? WHERE seq = ?"
+_SEND = "UPDATE deliveries SET status = 'sending', attempt = attempt + 1, due_at = ?, owner = ? WHERE seq = ?"
 
 _READ = f"""
 SELECT {CONVERSATION}, {DELIVERY} FROM deliveries d JOIN conversations c ON c.id = d.conversation WHERE d.seq = ?
@@ -74,7 +74,7 @@ _EARLY = "SELECT state, error FROM early_reports WHERE connection_id = ? AND pro
 
 _KEEP_EARLY = """
 INSERT INTO early_reports (connection_id, provider_ref, state, error, at) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET state = excluded.state, error = excluded.error, at = excluded.at
+ON CONFLICT (connection_id, provider_ref) DO UPDATE SET state = excluded.state, error = excluded.error, at = excluded.at
 """
 
 _DROP_EARLY = "DELETE FROM early_reports WHERE connection_id = ? AND provider_ref = ?"
@@ -83,11 +83,16 @@ _DROP_OLD = "DELETE FROM early_reports WHERE at < ?"
 
 _SENDING = """
 SELECT seq, conversation, purpose, created_at FROM deliveries
-WHERE status IN ('pending', 'sending') AND status = 'sending'
+WHERE status IN ('pending', 'sending') AND status = 'sending' AND :owner IN ('', owner)
+"""
+
+_LINES_SENDING = """
+SELECT c.id FROM conversations c JOIN deliveries d ON d.conversation = c.id
+WHERE d.status IN ('pending', 'sending') AND d.status = 'sending' AND :owner IN ('', d.owner) ORDER BY c.id
 """
 
 
-def queue(db: sqlite3.Connection, line: int, pieces: Sequence[Piece], now: float, turn_id: str = "") -> float | None:
+def queue(db: Database, line: int, pieces: Sequence[Piece], now: float, turn_id: str = "") -> float | None:
     """Put pieces at the end of a line, in order. When its first open one is due."""
     db.executemany(
         _QUEUE,
@@ -96,16 +101,18 @@ def queue(db: sqlite3.Connection, line: int, pieces: Sequence[Piece], now: float
     return refresh_deliveries(db, line)
 
 
-def due(db: sqlite3.Connection, limit: int, lease: float, now: float) -> DueDeliveries:
+def due(db: Database, owner: str, limit: int, lease: float, now: float) -> DueDeliveries:
     """Mark the first due delivery of each line as sending."""
-    lines = db.execute(_READY, (now, limit)).fetchall()
-    taken = [delivery for (line,) in lines if (delivery := _take(db, line, now + lease, now)) is not None]
+    lines = db.execute(_READY + db.skip_locked, (now, limit)).fetchall()
+    taken = [delivery for (line,) in lines if (delivery := _take(db, line, owner, now + lease, now)) is not None]
     later = db.execute(_NEXT, (now,)).fetchone()
     return DueDeliveries(tuple(taken), None if later is None else later[0])
 
 
-def delivered(db: sqlite3.Connection, delivery: Delivery, receipt: Receipt, now: float) -> float | None:
+def delivered(db: Database, delivery: Delivery, receipt: Receipt, now: float) -> float | None:
     """The provider's word stands, whoever brings it. When the line's next delivery is due, if at all."""
+    db.lock_name(_ref(delivery.conversation.connection_id, receipt.provider_ref))
+    lock_line_of_delivery(db, delivery.id)
     row = db.execute(_DELIVERED, (receipt.state, receipt.provider_ref, now, delivery.id)).fetchone()
     if row is None:
         return None
@@ -117,19 +124,22 @@ def delivered(db: sqlite3.Connection, delivery: Delivery, receipt: Receipt, now:
     return refresh_deliveries(db, line)
 
 
-def postpone(db: sqlite3.Connection, delivery: Delivery, at: float, error: str, *, tried: bool) -> float | None:
+def postpone(db: Database, delivery: Delivery, at: float, error: str, *, tried: bool) -> float | None:
     """Make it due again, unless another sender has it by now. When the line's next delivery is due, if at all."""
+    lock_line_of_delivery(db, delivery.id)
     return _refresh_after(db, _POSTPONE, (at, error, not tried, delivery.id, delivery.attempt))
 
 
-def failed(db: sqlite3.Connection, delivery: Delivery, error: str, now: float) -> float | None:
+def failed(db: Database, delivery: Delivery, error: str, now: float) -> float | None:
     """Make it a dead letter, unless another sender has it by now. When the line's next delivery is due, if at all."""
+    lock_line_of_delivery(db, delivery.id)
     return _refresh_after(db, _FAILED, (error, now, delivery.id, delivery.attempt))
 
 
-def report(db: sqlite3.Connection, connection_id: str, update: StatusUpdate, now: float) -> bool:
+def report(db: Database, connection_id: str, update: StatusUpdate, now: float) -> bool:
     """Move a delivery forward. A report that is quicker than its call's answer is kept for it."""
     error = ": ".join(part for part in (update.code, update.detail) if part) if update.state == "failed" else ""
+    db.lock_name(_ref(connection_id, update.provider_ref))
     row = db.execute(_BY_REF, (connection_id, update.provider_ref)).fetchone()
     if row is not None:
         _step(db, row[0], row[1], update.state, error, now)
@@ -142,21 +152,22 @@ def report(db: sqlite3.Connection, connection_id: str, update: StatusUpdate, now
     return False
 
 
-def void_sends(db: sqlite3.Connection, now: float) -> None:
-    """Settle every send that is under way: its sender is dead."""
-    for seq, line, purpose, created_at in db.execute(_SENDING).fetchall():
+def void_sends(db: Database, now: float, owner: str = "") -> None:
+    """Settle the sends that a dead sender had under way, or all."""
+    db.lock(_LINES_SENDING, {"owner": owner})
+    for seq, line, purpose, created_at in db.execute(_SENDING, {"owner": owner}).fetchall():
         _settle(db, seq, purpose, created_at, now)
         refresh_deliveries(db, line)
 
 
-def _take(db: sqlite3.Connection, line: int, lease_until: float, now: float) -> Delivery | None:
+def _take(db: Database, line: int, owner: str, lease_until: float, now: float) -> Delivery | None:
     taken = None
     while (row := db.execute(_HEAD, (line,)).fetchone()) is not None:
         seq, status, due_at, purpose, created_at = row
         if due_at > now:
             break
         if status == "pending":
-            db.execute(_SEND, (lease_until, seq))
+            db.execute(_SEND, (lease_until, owner, seq))
             row = db.execute(_READ, (seq,)).fetchone()
             taken = read_delivery(row[3:], read_conversation(row))
             break
@@ -165,7 +176,12 @@ def _take(db: sqlite3.Connection, line: int, lease_until: float, now: float) -> 
     return taken
 
 
-def _settle(db: sqlite3.Connection, seq: int, purpose: str, created_at: float, now: float) -> None:
+def _ref(connection_id: str, provider_ref: str) -> str:
+    """What a report and the answer to its call both lock, so that neither misses the other."""
+    return f"{connection_id} {provider_ref}"
+
+
+def _settle(db: Database, seq: int, purpose: str, created_at: float, now: float) -> None:
     """Decide about a send whose end nobody knows."""
     if purpose == "reply" and now - created_at < RESEND_WITHIN:
         db.execute(_RESEND, (now, seq))
@@ -173,12 +189,12 @@ def _settle(db: sqlite3.Connection, seq: int, purpose: str, created_at: float, n
         db.execute(_DOUBT, (UNKNOWN, now, seq))
 
 
-def _refresh_after(db: sqlite3.Connection, sql: str, values: tuple[object, ...]) -> float | None:
+def _refresh_after(db: Database, sql: str, values: tuple[object, ...]) -> float | None:
     row = db.execute(sql, values).fetchone()
     return None if row is None else refresh_deliveries(db, row[0])
 
 
-def _step(db: sqlite3.Connection, seq: int, status: str, state: str, error: str, now: float) -> None:
+def _step(db: Database, seq: int, status: str, state: str, error: str, now: float) -> None:
     if _is_forward(status, state):
         db.execute(_REPORTED, (state, error, now, seq))
 

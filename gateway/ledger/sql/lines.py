@@ -6,9 +6,8 @@ and never at the work itself.
 
 from __future__ import annotations
 
-import sqlite3
-
 from channels.message import ChatKind, Conversation, InboundMessage
+from gateway.ledger.sql.database import Cursor, Database
 
 LONGEST_HOLD = 10.0
 """Seconds after its first waiting message when a turn may start at the latest, however long the holds asked for."""
@@ -19,10 +18,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
     channel = excluded.channel,
     scope = excluded.scope,
-    title = CASE WHEN excluded.title = '' THEN title ELSE excluded.title END,
-    messages = messages + 1,
+    title = CASE WHEN excluded.title = '' THEN conversations.title ELSE excluded.title END,
+    messages = conversations.messages + 1,
     last_at = excluded.last_at,
-    hold_until = max(hold_until, excluded.hold_until)
+    hold_until = max(conversations.hold_until, excluded.hold_until)
 RETURNING id, turn_at
 """
 
@@ -33,6 +32,12 @@ ON CONFLICT (key) DO NOTHING
 """
 
 _FIND = "SELECT id FROM conversations WHERE key = ?"
+
+_BY_KEY = "SELECT c.id FROM conversations c WHERE c.key = ?"
+
+_BY_TURN = "SELECT c.id FROM conversations c JOIN turns t ON t.conversation = c.id WHERE t.id = ?"
+
+_BY_DELIVERY = "SELECT c.id FROM conversations c JOIN deliveries d ON d.conversation = c.id WHERE d.id = ?"
 
 _REFRESH_TURNS = f"""
 UPDATE conversations SET turn_at = coalesce(
@@ -58,7 +63,7 @@ RETURNING delivery_at
 """
 
 
-def arrived(db: sqlite3.Connection, message: InboundMessage, hold: float, now: float) -> tuple[int, bool]:
+def arrived(db: Database, message: InboundMessage, hold: float, now: float) -> tuple[int, bool]:
     """The line a message joins, made if need be, and whether it already had a turn to wait for."""
     conversation = message.conversation
     number, turn_at = db.execute(
@@ -78,25 +83,36 @@ def arrived(db: sqlite3.Connection, message: InboundMessage, hold: float, now: f
     return number, turn_at is not None
 
 
-def line_of(db: sqlite3.Connection, conversation: Conversation, now: float, scope: ChatKind = "dm") -> int:
+def line_of(db: Database, conversation: Conversation, now: float, scope: ChatKind = "dm") -> int:
     """The line of a conversation, made if nothing was ever said in it."""
     c = conversation
     db.execute(_OPEN, (c.key, c.connection_id, c.chat_id, c.thread_id, c.connection_id, scope, now))
+    db.lock(_BY_KEY, (c.key,))
     number: int = db.execute(_FIND, (c.key,)).fetchone()[0]
     return number
 
 
-def refresh_turns(db: sqlite3.Connection, line: int) -> float | None:
+def lock_line_of_turn(db: Database, turn_id: str) -> None:
+    """Keep other gateways from a turn's line until the transaction ends; before anything of the line is read."""
+    db.lock(_BY_TURN, (turn_id,))
+
+
+def lock_line_of_delivery(db: Database, delivery_id: str) -> None:
+    """The same for a delivery's line."""
+    db.lock(_BY_DELIVERY, (delivery_id,))
+
+
+def refresh_turns(db: Database, line: int) -> float | None:
     """Work out when this line's next turn can be claimed; None if there is none."""
     return _when(db.execute(_REFRESH_TURNS, {"line": line}))
 
 
-def refresh_deliveries(db: sqlite3.Connection, line: int) -> float | None:
+def refresh_deliveries(db: Database, line: int) -> float | None:
     """Work out when this line's first open delivery is due; None if there is none."""
     return _when(db.execute(_REFRESH_DELIVERIES, {"line": line}))
 
 
-def _when(cursor: sqlite3.Cursor) -> float | None:
+def _when(cursor: Cursor) -> float | None:
     at: float | None = cursor.fetchone()[0]
     return at
 

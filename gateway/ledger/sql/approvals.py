@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from pydantic import TypeAdapter
 
 from gateway.ledger.approval import Approval, ApprovalState
 from gateway.ledger.protocol import NotFound
+from gateway.ledger.sql.database import Database
 
 _APPROVAL = TypeAdapter(Approval)
 
@@ -20,18 +19,18 @@ _ONE = "SELECT data FROM approvals WHERE id = ?"
 _NEWEST = "SELECT data FROM approvals ORDER BY id DESC LIMIT ?"
 
 
-def add_approval(db: sqlite3.Connection, approval: Approval) -> None:
+def add_approval(db: Database, approval: Approval) -> None:
     """Keep a new one."""
     db.execute(_ADD, (approval.id, approval.state, approval.created_at, _APPROVAL.dump_json(approval).decode()))
 
 
-def move_approval(db: sqlite3.Connection, approval: Approval, before: ApprovalState) -> bool:
+def move_approval(db: Database, approval: Approval, before: ApprovalState) -> bool:
     """Write it as it is now, if it still was in the state `before`."""
     data = _APPROVAL.dump_json(approval).decode()
     return db.execute(_MOVE, (approval.state, data, approval.id, before)).rowcount == 1
 
 
-def approval(db: sqlite3.Connection, approval_id: str) -> Approval:
+def approval(db: Database, approval_id: str) -> Approval:
     """One of them. Raises NotFound."""
     row = db.execute(_ONE, (approval_id,)).fetchone()
     if row is None:
@@ -39,6 +38,6 @@ def approval(db: sqlite3.Connection, approval_id: str) -> Approval:
     return _APPROVAL.validate_json(row[0])
 
 
-def approvals(db: sqlite3.Connection, limit: int) -> list[Approval]:
+def approvals(db: Database, limit: int) -> list[Approval]:
     """Newest first."""
     return [_APPROVAL.validate_json(data) for (data,) in db.execute(_NEWEST, (limit,))]

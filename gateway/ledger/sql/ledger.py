@@ -1,13 +1,12 @@
-"""The embedded ledger: the protocol over one writer thread and a few readers."""
+"""The ledger over SQL: the protocol, with an engine's writer and reader behind it."""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from channels.adapter import Receipt
 from channels.errors import PostroomError
@@ -32,11 +31,12 @@ from gateway.ledger.protocol import (
     StoredMessage,
     Turn,
 )
-from gateway.ledger.sqlite import (
+from gateway.ledger.sql import (
     approvals,
     connections,
     deliveries,
     erase,
+    holds,
     inbox,
     letters,
     listings,
@@ -46,9 +46,8 @@ from gateway.ledger.sqlite import (
     sessions,
     turns,
 )
-from gateway.ledger.sqlite.lines import line_of
-from gateway.ledger.sqlite.reader import Reader
-from gateway.ledger.sqlite.writer import Writer
+from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.lines import line_of
 from routes.connection import Connection
 from routes.route import Route
 
@@ -69,11 +68,53 @@ class NotTheWorker(PostroomError):
     code = "not_the_worker"
 
 
-class SqliteLedger:
-    """One SQLite file as a ledger. Made by `open_sqlite`."""
+class Writer(Protocol):
+    """Runs functions that write, each whole or not at all."""
+
+    def run(self, work: Callable[[Database], T], after: Callable[[T], None] | None = None) -> asyncio.Future[T]:
+        """Queue a function; the future ends when its commit is on disk.
+
+        `after` is called with the result in the event loop, even if nobody waits any more. The future raises what the
+        function raised, or LedgerUnavailable when nothing could be written.
+        """
+        ...
+
+    async def look(self) -> None:
+        """Notice what other processes wrote."""
+        ...
+
+    def tell(self) -> None:
+        """Let other processes that wait for work notice that there is some."""
+        ...
+
+    async def close(self) -> None:
+        """Commit what is queued, then disconnect."""
+        ...
+
+
+class Reader(Protocol):
+    """Runs functions that read, each on one consistent state."""
+
+    async def run(self, read: Callable[[Database], T]) -> T:
+        """The function's result. Raises what it raises, LedgerUnavailable where the engine fails."""
+        ...
+
+    async def close(self) -> None:
+        """Let running reads end, then disconnect."""
+        ...
+
+
+class SqlLedger:
+    """A ledger on an engine's writer and reader. `make_writer` is told what to call when others wrote."""
 
     def __init__(
-        self, db: sqlite3.Connection, reader: Reader, *, worker: bool, lease_seconds: float, clock: Now
+        self,
+        make_writer: Callable[[Callable[[], None]], Writer],
+        reader: Reader,
+        *,
+        worker: bool,
+        lease_seconds: float,
+        clock: Now,
     ) -> None:
         self._reader = reader
         self._worker = worker
@@ -81,19 +122,19 @@ class SqliteLedger:
         self._now = clock
         self._turns_stir = asyncio.Event()
         self._deliveries_stir = asyncio.Event()
-        self._writer = Writer(db, self._stir)
+        self._writer = make_writer(self._stir)
 
     async def take_over(self) -> None:
         """Begin as the one worker: whatever an earlier one held is free again."""
 
-        def void(db: sqlite3.Connection) -> None:
+        def void(db: Database) -> None:
             turns.void_leases(db)
             deliveries.void_sends(db, self._now())
 
         await self._writer.run(void)
 
     async def close(self) -> None:
-        """Commit what is queued and close the file. Leases are left to whoever comes next."""
+        """Commit what is queued and close. Leases are left to whoever comes next."""
         await self._reader.close()
         await self._writer.close()  # last, so that it folds the write-ahead log into the file
 
@@ -102,7 +143,7 @@ class SqliteLedger:
     async def accept(self, messages: Sequence[InboundMessage], hold: float = 0.0) -> list[Literal["new", "duplicate"]]:
         """See Ledger."""
         return await self._writer.run(
-            lambda db: inbox.accept(db, messages, hold, self._now()), lambda _: self._turns_stir.set()
+            lambda db: inbox.accept(db, messages, hold, self._now()), lambda _: self._call_for_turns()
         )
 
     async def claim(self, owner: str, limit: int) -> Claims:
@@ -136,12 +177,12 @@ class SqliteLedger:
     async def retry(self, turn: Turn, after: float, error: str) -> None:
         """See Ledger."""
         await self._writer.run(
-            lambda db: turns.retry(db, turn, self._now() + after, error), lambda _: self._turns_stir.set()
+            lambda db: turns.retry(db, turn, self._now() + after, error), lambda _: self._call_for_turns()
         )
 
     async def release(self, turn: Turn) -> None:
         """See Ledger."""
-        await self._writer.run(lambda db: turns.release(db, turn, self._now()), lambda _: self._turns_stir.set())
+        await self._writer.run(lambda db: turns.release(db, turn, self._now()), lambda _: self._call_for_turns())
 
     async def journal(self, turn: Turn, key: str) -> str | None:
         """See Ledger."""
@@ -158,7 +199,7 @@ class SqliteLedger:
         self._must_work()
         self._deliveries_stir.clear()
         lease = self._lease * SEND_LEASES
-        taking = self._writer.run(lambda db: deliveries.due(db, limit, lease, self._now()))
+        taking = self._writer.run(lambda db: deliveries.due(db, owner, limit, lease, self._now()))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
@@ -186,15 +227,16 @@ class SqliteLedger:
     async def say(self, conversation: Conversation, pieces: Sequence[Piece]) -> None:
         """See Ledger."""
 
-        def say(db: sqlite3.Connection) -> float | None:
+        def say(db: Database) -> float | None:
             now = self._now()
             return deliveries.queue(db, line_of(db, conversation, now), pieces, now)
 
         await self._deliver(say)
+        self._writer.tell()
 
     async def move(self, connection_id: str, chat_id: str, new_chat_id: str) -> None:
         """See Ledger."""
-        await self._writer.run(lambda db: moves.move(db, connection_id, chat_id, new_chat_id), lambda _: self._stir())
+        await self._writer.run(lambda db: moves.move(db, connection_id, chat_id, new_chat_id), lambda _: self._call())
 
     # -- dead letters
 
@@ -204,7 +246,7 @@ class SqliteLedger:
 
     async def replay(self, letter_id: str) -> None:
         """See Ledger."""
-        await self._writer.run(lambda db: letters.replay(db, letter_id, self._now()), lambda _: self._stir())
+        await self._writer.run(lambda db: letters.replay(db, letter_id, self._now()), lambda _: self._call())
 
     async def discard(self, letter_id: str, reason: str) -> None:
         """See Ledger."""
@@ -336,7 +378,27 @@ class SqliteLedger:
 
     async def erase(self, connection_id: str, person: str) -> Erased:
         """See Ledger."""
-        return await self._writer.run(lambda db: erase.erase(db, connection_id, person), lambda _: self._stir())
+        return await self._writer.run(lambda db: erase.erase(db, connection_id, person), lambda _: self._call())
+
+    # -- several gateways
+
+    async def hold(self, name: str, owner: str, seconds: float) -> bool:
+        """See Ledger."""
+        return await self._writer.run(lambda db: holds.hold(db, name, owner, seconds, self._now()))
+
+    async def let_go(self, owner: str, name: str = "") -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: holds.let_go(db, owner, name))
+
+    async def beat(self, owner: str, seconds: float) -> int:
+        """See Ledger."""
+
+        def stir(beaten: tuple[int, bool]) -> None:
+            if beaten[1]:
+                self._call()
+
+        alive, _ = await self._writer.run(lambda db: holds.beat(db, owner, seconds, self._now()), stir)
+        return alive
 
     # -- waking up
 
@@ -348,7 +410,7 @@ class SqliteLedger:
         """See Ledger."""
         await self._wait(self._deliveries_stir, seconds)
 
-    async def _deliver(self, work: Callable[[sqlite3.Connection], float | None]) -> None:
+    async def _deliver(self, work: Callable[[Database], float | None]) -> None:
         await self._writer.run(work, lambda next_due: _set_if(self._deliveries_stir, next_due))
 
     async def _wait(self, stir: asyncio.Event, seconds: float) -> None:
@@ -362,6 +424,14 @@ class SqliteLedger:
                     return
             with suppress(LedgerUnavailable):  # the claim that follows meets the same trouble, and says so
                 await self._writer.look()
+
+    def _call_for_turns(self) -> None:
+        self._turns_stir.set()
+        self._writer.tell()
+
+    def _call(self) -> None:
+        self._stir()
+        self._writer.tell()
 
     def _stir(self) -> None:
         self._turns_stir.set()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 
 from pydantic import TypeAdapter
 
 from gateway.ledger.protocol import NotFound
+from gateway.ledger.sql.database import Database
 from routes.connection import Connection
 
 _CONNECTION = TypeAdapter(Connection)
@@ -24,8 +24,10 @@ ON CONFLICT (id) DO UPDATE SET channel = excluded.channel, data = excluded.data
 
 _SEAL = """
 INSERT INTO secrets (connection_id, name, sealed) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET sealed = excluded.sealed
+ON CONFLICT (connection_id, name) DO UPDATE SET sealed = excluded.sealed
 """
+
+_SERIAL = "SELECT c.version FROM config c"
 
 _REMOVE = "DELETE FROM connections WHERE id = ?"
 
@@ -34,7 +36,7 @@ _REMOVE_REST = ("DELETE FROM secrets WHERE connection_id = ?", "DELETE FROM rout
 _SECRETS = "SELECT name, sealed FROM secrets WHERE connection_id = ?"
 
 
-def connections(db: sqlite3.Connection) -> list[Connection]:
+def connections(db: Database) -> list[Connection]:
     """All, by id; their secret names are those of the secrets there are."""
     names: dict[str, list[str]] = {}
     for connection_id, name in db.execute(_NAMES):
@@ -43,15 +45,22 @@ def connections(db: sqlite3.Connection) -> list[Connection]:
     return [replace(c, secret_names=tuple(names.get(c.id, ()))) for c in stored]
 
 
-def put_connection(db: sqlite3.Connection, connection: Connection, secrets: Mapping[str, bytes]) -> None:
+def in_series(db: Database) -> None:
+    """Let changes of configuration wait for one another: what one decides by must not change under it."""
+    db.lock(_SERIAL, ())
+
+
+def put_connection(db: Database, connection: Connection, secrets: Mapping[str, bytes]) -> None:
     """Insert or replace; secrets that aren't named stay."""
+    in_series(db)
     data = _CONNECTION.dump_json(replace(connection, secret_names=())).decode()
     db.execute(_PUT, (connection.id, connection.channel, data))
     db.executemany(_SEAL, [(connection.id, name, sealed) for name, sealed in secrets.items()])
 
 
-def remove_connection(db: sqlite3.Connection, connection_id: str) -> None:
+def remove_connection(db: Database, connection_id: str) -> None:
     """Remove a connection with what belongs to it. Raises NotFound."""
+    in_series(db)
     if not db.execute(_REMOVE, (connection_id,)).rowcount:
         raise NotFound(
             f"There is no connection '{connection_id}'.", fix="`postroom connection list` shows those there are."
@@ -60,6 +69,6 @@ def remove_connection(db: sqlite3.Connection, connection_id: str) -> None:
         db.execute(statement, (connection_id,))
 
 
-def secrets(db: sqlite3.Connection, connection_id: str) -> dict[str, bytes]:
+def secrets(db: Database, connection_id: str) -> dict[str, bytes]:
     """The sealed secrets of a connection, by name."""
     return dict(db.execute(_SECRETS, (connection_id,)).fetchall())

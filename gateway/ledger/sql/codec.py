@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from channels.adapter import Call
 from channels.message import Conversation, InboundMessage
 from gateway.ledger.protocol import Delivery, RunRecord, StoredMessage
-
-Row = Sequence[Any]
-"""A row as sqlite3 gives it: untyped, and typed again by the functions here."""
+from gateway.ledger.sql.database import Row
 
 CONVERSATION = "c.connection_id, c.chat_id, c.thread_id"
 """The columns `read_conversation` takes, of `conversations AS c`."""

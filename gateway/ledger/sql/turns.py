@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
 from ulid import ULID
 
 from channels.message import Conversation, InboundMessage
 from gateway.ledger.protocol import Claims, Finish, LeaseLost, Turn
-from gateway.ledger.sqlite.codec import Row, read_conversation, read_message
-from gateway.ledger.sqlite.deliveries import queue
-from gateway.ledger.sqlite.inbox import MENTION_REQUIRED
-from gateway.ledger.sqlite.lines import refresh_turns
-from gateway.ledger.sqlite.sessions import keep_run, keep_session
+from gateway.ledger.sql.codec import read_conversation, read_message
+from gateway.ledger.sql.database import Database, Row
+from gateway.ledger.sql.deliveries import queue
+from gateway.ledger.sql.inbox import MENTION_REQUIRED
+from gateway.ledger.sql.lines import lock_line_of_turn, refresh_turns
+from gateway.ledger.sql.sessions import keep_run, keep_session
 
 MESSAGES_AT_ONCE = 50
 """How many waiting messages one turn takes at most; the rest are the next turn's."""
@@ -68,33 +68,39 @@ _JOURNAL = "SELECT result FROM journal WHERE turn_id = ? AND key = ?"
 _RECORD = "INSERT INTO journal (turn_id, key, result) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 _VOID_LEASES = """
-UPDATE turns SET state = 'queued' WHERE state IN ('queued', 'running') AND state = 'running' RETURNING conversation
+UPDATE turns SET state = 'queued'
+WHERE state IN ('queued', 'running') AND state = 'running' AND :owner IN ('', owner) RETURNING conversation
+"""
+
+_LINES_HELD = """
+SELECT c.id FROM conversations c JOIN turns t ON t.conversation = c.id
+WHERE t.state IN ('queued', 'running') AND t.state = 'running' AND :owner IN ('', t.owner) ORDER BY c.id
 """
 
 
-def claim(db: sqlite3.Connection, owner: str, limit: int, lease: float, now: float) -> Claims:
+def claim(db: Database, owner: str, limit: int, lease: float, now: float) -> Claims:
     """Lease the conversations that have waited longest for their turn."""
-    rows = db.execute(_READY, (now, limit)).fetchall()
+    rows = db.execute(_READY + db.skip_locked, (now, limit)).fetchall()
     turns = [turn for row in rows if (turn := _lease(db, row, owner, now + lease, now)) is not None]
     later = db.execute(_NEXT, (now,)).fetchone()
     return Claims(tuple(turns), None if later is None else later[0])
 
 
-def renew(db: sqlite3.Connection, turn: Turn, lease_until: float) -> None:
+def renew(db: Database, turn: Turn, lease_until: float) -> None:
     """Move the end of the lease."""
     line = _fenced(db, turn)
     db.execute(_RENEW, (lease_until, turn.id))
     refresh_turns(db, line)
 
 
-def retry(db: sqlite3.Connection, turn: Turn, at: float, error: str) -> None:
+def retry(db: Database, turn: Turn, at: float, error: str) -> None:
     """Queue the turn again, its messages and place kept."""
     line = _fenced(db, turn)
     db.execute(_REQUEUE, (at, error, turn.id))
     refresh_turns(db, line)
 
 
-def release(db: sqlite3.Connection, turn: Turn, now: float) -> None:
+def release(db: Database, turn: Turn, now: float) -> None:
     """Queue the turn again as if it had not been claimed."""
     try:
         line = _fenced(db, turn)
@@ -104,7 +110,7 @@ def release(db: sqlite3.Connection, turn: Turn, now: float) -> None:
     refresh_turns(db, line)
 
 
-def finish(db: sqlite3.Connection, turn: Turn, end: Finish, now: float) -> tuple[float | None, float | None]:
+def finish(db: Database, turn: Turn, end: Finish, now: float) -> tuple[float | None, float | None]:
     """End the turn with all that comes of it. When the conversation's next turn and delivery are due, if at all."""
     line = _fenced(db, turn)
     heard = {m.id: m.mentions_bot for m in turn.messages}
@@ -130,26 +136,28 @@ def finish(db: sqlite3.Connection, turn: Turn, end: Finish, now: float) -> tuple
     return refresh_turns(db, line), due
 
 
-def journal(db: sqlite3.Connection, turn: Turn, key: str) -> str | None:
+def journal(db: Database, turn: Turn, key: str) -> str | None:
     """What was recorded under a key."""
     row = db.execute(_JOURNAL, (turn.id, key)).fetchone()
     return None if row is None else row[0]
 
 
-def record(db: sqlite3.Connection, turn: Turn, key: str, result: str) -> None:
+def record(db: Database, turn: Turn, key: str, result: str) -> None:
     """Record a result; the first one stands."""
     _fenced(db, turn)
     db.execute(_RECORD, (turn.id, key, result))
 
 
-def void_leases(db: sqlite3.Connection) -> None:
-    """Give back every running turn: their worker is dead."""
-    for (line,) in db.execute(_VOID_LEASES).fetchall():
+def void_leases(db: Database, owner: str = "") -> None:
+    """Give back the running turns of a dead worker, or of all."""
+    db.lock(_LINES_HELD, {"owner": owner})
+    for (line,) in db.execute(_VOID_LEASES, {"owner": owner}).fetchall():
         refresh_turns(db, line)
 
 
-def _fenced(db: sqlite3.Connection, turn: Turn) -> int:
+def _fenced(db: Database, turn: Turn) -> int:
     """The line of a turn that is still this worker's. It is where the chat is now, if it moved. Raises LeaseLost."""
+    lock_line_of_turn(db, turn.id)
     row = db.execute(_FENCE, (turn.id, turn.owner, turn.epoch)).fetchone()
     if row is None:
         raise LeaseLost(
@@ -159,7 +167,7 @@ def _fenced(db: sqlite3.Connection, turn: Turn) -> int:
     return line
 
 
-def _lease(db: sqlite3.Connection, row: Row, owner: str, lease_until: float, now: float) -> Turn | None:
+def _lease(db: Database, row: Row, owner: str, lease_until: float, now: float) -> Turn | None:
     line, epoch, turn_at = row[0], row[1] + 1, row[2]
     turn_id = _next_turn(db, line, turn_at, now)
     if turn_id is None:
@@ -180,7 +188,7 @@ def _lease(db: sqlite3.Connection, row: Row, owner: str, lease_until: float, now
     )
 
 
-def _next_turn(db: sqlite3.Connection, line: int, turn_at: float, now: float) -> str | None:
+def _next_turn(db: Database, line: int, turn_at: float, now: float) -> str | None:
     """The first turn of a line whose lease is nobody's, or a new one of what waits. None while one runs.
 
     Two turns run in one line only when two chats became one meanwhile: both have to end first.
@@ -199,6 +207,6 @@ def _next_turn(db: sqlite3.Connection, line: int, turn_at: float, now: float) ->
     return turn_id
 
 
-def _messages(db: sqlite3.Connection, turn_id: str, conversation: Conversation) -> Iterator[InboundMessage]:
+def _messages(db: Database, turn_id: str, conversation: Conversation) -> Iterator[InboundMessage]:
     for _, _, _, data in db.execute(_TAKEN, (turn_id,)):
         yield read_message(data, conversation)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 
 from channels.message import Conversation
 from gateway.ledger.protocol import RunRecord, Session
-from gateway.ledger.sqlite.codec import RUN, read_conversation, read_run
+from gateway.ledger.sql.codec import RUN, read_conversation, read_run
+from gateway.ledger.sql.database import Database
 
 _KEEP_SESSION = """
 INSERT INTO sessions (id, conversation, agent_id, history, started_at, last_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -34,13 +34,13 @@ WHERE c.key = ? ORDER BY r.seq DESC LIMIT ?
 """  # noqa: S608 - column names
 
 
-def keep_session(db: sqlite3.Connection, line: int, session: Session) -> None:
+def keep_session(db: Database, line: int, session: Session) -> None:
     """Insert or replace a session."""
     s = session
     db.execute(_KEEP_SESSION, (s.id, line, s.agent_id, s.history, s.started_at, s.last_at))
 
 
-def newest_session(db: sqlite3.Connection, conversation: Conversation, agent_id: str) -> Session | None:
+def newest_session(db: Database, conversation: Conversation, agent_id: str) -> Session | None:
     """The session that an agent used last in a conversation."""
     row = db.execute(_SESSION, (conversation.key, agent_id)).fetchone()
     if row is None:
@@ -49,7 +49,7 @@ def newest_session(db: sqlite3.Connection, conversation: Conversation, agent_id:
     return Session(id_, conversation, agent, history, started_at, last_at)
 
 
-def keep_run(db: sqlite3.Connection, line: int, run: RunRecord) -> None:
+def keep_run(db: Database, line: int, run: RunRecord) -> None:
     """Write a run down."""
     db.execute(
         _KEEP_RUN,
@@ -71,7 +71,7 @@ def keep_run(db: sqlite3.Connection, line: int, run: RunRecord) -> None:
     )
 
 
-def runs(db: sqlite3.Connection, conversation_key: str, limit: int) -> list[RunRecord]:
+def runs(db: Database, conversation_key: str, limit: int) -> list[RunRecord]:
     """The newest runs of a conversation, oldest first."""
     rows = db.execute(_RUNS, (conversation_key, limit)).fetchall()
     return [read_run(row[3:], read_conversation(row)) for row in reversed(rows)]

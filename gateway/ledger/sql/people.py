@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from gateway.ledger.audit import Change, Takeover
+from gateway.ledger.sql.database import Database
 
 _TAKE = "INSERT INTO takeovers (conversation_key, person, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
@@ -17,26 +16,26 @@ _NOTE = "INSERT INTO audit (at, person, action, target, before, after) VALUES (?
 _AUDIT = "SELECT person, action, target, before, after, at FROM audit ORDER BY seq DESC LIMIT ?"
 
 
-def step_in(db: sqlite3.Connection, conversation_key: str, person: str, now: float) -> None:
+def step_in(db: Database, conversation_key: str, person: str, now: float) -> None:
     """From now on a person answers; the first one who takes it has it."""
     db.execute(_TAKE, (conversation_key, person, now))
 
 
-def hand_back(db: sqlite3.Connection, conversation_key: str) -> None:
+def hand_back(db: Database, conversation_key: str) -> None:
     """The agent answers again."""
     db.execute(_GIVE, (conversation_key,))
 
 
-def takeovers(db: sqlite3.Connection) -> list[Takeover]:
+def takeovers(db: Database) -> list[Takeover]:
     """All, by conversation."""
     return [Takeover(*row) for row in db.execute(_TAKEN)]
 
 
-def note(db: sqlite3.Connection, change: Change, now: float) -> None:
+def note(db: Database, change: Change, now: float) -> None:
     """Write one line."""
     db.execute(_NOTE, (now, change.person, change.action, change.target, change.before, change.after))
 
 
-def audit(db: sqlite3.Connection, limit: int) -> list[Change]:
+def audit(db: Database, limit: int) -> list[Change]:
     """Newest first."""
     return [Change(*row) for row in db.execute(_AUDIT, (limit,))]
