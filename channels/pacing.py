@@ -19,7 +19,11 @@ class Pacer:
     A rate holds in every window of its length: a call goes only when the `count`th latest before it is old enough.
     """
 
+    share: int
+    """How many processes keep to these rates together: each sends so many times slower."""
+
     def __init__(self, limits: Limits) -> None:
+        self.share = 1
         self._rates = limits.rates
         self._latest: OrderedDict[Key, list[float]] = OrderedDict()
         self._until: OrderedDict[str, float] = OrderedDict()
@@ -30,7 +34,7 @@ class Pacer:
         for key in self._keys(call):
             rate, latest = key[0], self._latest.get(key, [])
             if len(latest) == rate.count:
-                free.append(latest[0] + rate.seconds)
+                free.append(latest[0] + rate.seconds * self.share)
         return max(0.0, max(free) - now)
 
     def sent(self, call: Call, at: float) -> None:

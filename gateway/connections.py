@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from channels.pacing import Pacer
 from channels.registry import load
 from gateway import logs
 from gateway.attachments import Attachments
+from gateway.holding import Holding
 from gateway.ledger.protocol import Ledger
 from gateway.media import Media
 from gateway.settings import Settings
@@ -124,6 +126,9 @@ class Connections:
         self._opened: dict[str, Opened] = {}
         self._receivers: dict[str, asyncio.Task[None]] = {}
         self._failed: dict[str, Connection] = {}
+        self._sharers = 1
+        self.holding: Holding | None = None
+        """Where several gateways share the ledger: by it only one of them listens on a connection."""
 
     def get(self, connection_id: str) -> Opened | None:
         """The open connection of that id."""
@@ -132,6 +137,12 @@ class Connections:
     def all(self) -> list[Opened]:
         """Every open connection."""
         return list(self._opened.values())
+
+    def share(self, gateways: int) -> None:
+        """Keep to a channel's rates together with other gateways: each takes an equal part."""
+        self._sharers = max(1, gateways)
+        for opened in self._opened.values():
+            opened.pacer.share = self._sharers
 
     async def sync(self, intakes: IntakeOf) -> None:
         """Bring what is open in step with the ledger. A connection that can't be opened is marked and left."""
@@ -184,6 +195,7 @@ class Connections:
             self._failed[row.id] = replace(row, status="needs_attention", status_detail=str(error))
             return
         self._failed.pop(row.id, None)
+        opened.pacer.share = self._sharers
         self._opened[row.id] = opened
         self._receivers[row.id] = asyncio.create_task(self._receive(opened, intakes(opened)), name=f"receive {row.id}")
         log.info("connection_open", connection=row.id, channel=row.channel)
@@ -191,7 +203,11 @@ class Connections:
     async def _receive(self, opened: Opened, intake: Intake) -> None:
         while True:
             try:
-                await opened.adapter.receive(intake)
+                if self.holding is None:
+                    await opened.adapter.receive(intake)
+                else:
+                    name = f"receive {opened.connection.id}"
+                    await self.holding.alone(name, partial(opened.adapter.receive, intake))
                 return  # a webhook is set: messages come through the HTTP edge
             except ConnectionBroken as error:
                 log.error("connection_broken", connection=opened.connection.id, error=str(error))

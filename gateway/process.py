@@ -26,9 +26,10 @@ from gateway.approvals import Approvals
 from gateway.builder import builder_tools
 from gateway.connections import Connections, Opened, media_of
 from gateway.desk import lay_desk
+from gateway.holding import Holding
 from gateway.http import Hooks, Part, build_app
+from gateway.ledger.opening import open_ledger
 from gateway.ledger.protocol import Ledger, LedgerUnavailable
-from gateway.ledger.sqlite import open_sqlite
 from gateway.pipeline import Pipeline
 from gateway.ports import PortTaken
 from gateway.routebook import RouteBook
@@ -78,11 +79,14 @@ async def run_gateway(
     """
     models = ModelCatalogue(settings.models, os.environ)
     install(settings.home)
-    async with open_sqlite(settings.ledger_path, worker=True) as ledger:
+    async with open_ledger(settings, worker=True) as ledger:
         desk = lay_desk(settings, ledger, registry, AGENT_ID)
         approvals = Approvals(ledger, desk, AGENT_ID, settings.auto_approve)
         runner = Runner(models, {**BUILT_IN, **builder_tools(approvals)})
         connections = Connections(ledger, vault, settings)
+        owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        if settings.database_url:
+            connections.holding = Holding(ledger, owner, connections.share)
         routes = RouteBook(RouteTable([]))
         pipeline = Pipeline(
             ledger=ledger,
@@ -94,7 +98,7 @@ async def run_gateway(
             settings=settings,
             approvals=approvals,
         )
-        workers = Workers(ledger, pipeline, owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+        workers = Workers(ledger, pipeline, owner)
         state = {"ready": False}
         api = Api(
             Approvals(ledger, lay_desk(settings, ledger, registry, "api"), "api", settings.auto_approve),
@@ -133,6 +137,8 @@ async def run_gateway(
         await web_runner.setup()
         try:
             bound = await _listen(web_runner, host, port)
+            if connections.holding is not None:
+                await connections.holding.start()
             version = await ledger.config_version()
             await routes.reload(ledger)
             await connections.sync(partial(_intake, pipeline))
@@ -155,6 +161,8 @@ async def run_gateway(
         finally:
             await web_runner.cleanup()
             await connections.close()
+            if connections.holding is not None:
+                await connections.holding.stop()
             await models.close()
 
 

@@ -23,7 +23,7 @@ class Running(BaseModel):
 
 def demo_settings(settings: Settings) -> Settings:
     """The demo's own home inside the user's, so that it never touches what is real."""
-    return replace(settings, home=settings.home / "demo")
+    return replace(settings, home=settings.home / "demo", database_url="")
 
 
 def read_running(settings: Settings) -> Running | None:

@@ -22,7 +22,8 @@ class Settings:
     """The settings of one process.
 
     `home` holds the ledger, the key, the user's agents and logs. `public_url` is where providers reach the gateway,
-    without a trailing slash, or empty. `models` are POSTROOM_MODEL's entries in order of fallback. `auto_approve` are
+    without a trailing slash, or empty. `database_url` leads to the PostgreSQL ledger that several gateways share; empty,
+    the embedded one is used. `models` are POSTROOM_MODEL's entries in order of fallback. `auto_approve` are
     the builder's tools that a model may call without asking the owner, `*` for all. `trusted_proxy` says that a proxy
     with TLS stands in front of whatever is listened on.
     """
@@ -63,10 +64,10 @@ class Settings:
                 "POSTROOM_PUBLIC_URL is not a web address.", fix="Set it to something like https://bots.example.com."
             )
         database_url = values.get("POSTROOM_DATABASE_URL", "").strip()
-        if database_url:
+        if database_url and urlsplit(database_url).scheme not in {"postgresql", "postgres"}:
             raise SettingInvalid(
-                "POSTROOM_DATABASE_URL is set, and this version keeps its ledger in SQLite only.",
-                fix="Unset it to use the embedded ledger.",
+                "POSTROOM_DATABASE_URL is not the address of a PostgreSQL database.",
+                fix="Set it to something like postgresql://postroom:…@db.example.com/postroom, or unset it.",
             )
         return Settings(
             home=Path(values.get("POSTROOM_HOME") or Path.home() / ".postroom").expanduser().absolute(),

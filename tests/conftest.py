@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import emulate
+from tests.support.postgres import Server, running_server
 
 settings.register_profile("postroom", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("postroom")
@@ -24,3 +27,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     why = config.stash.get(WITHOUT_EMULATE, "")
     if why:
         terminalreporter.write_line(f"Not run: tests/channels/emulate, against {emulate.PACKAGE} from npm; {why}.")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server of this worker's own."""
+    with running_server() as server:
+        yield server

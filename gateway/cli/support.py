@@ -36,10 +36,10 @@ class NotThere(PostroomError):
 @asynccontextmanager
 async def beside(settings: Settings) -> AsyncIterator[Ledger]:
     """The ledger, opened beside a gateway that may be running: to read, and to change configuration."""
-    from gateway.ledger.sqlite import open_sqlite
+    from gateway.ledger.opening import open_ledger
 
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    async with open_sqlite(settings.ledger_path, worker=False) as ledger:
+    async with open_ledger(settings, worker=False) as ledger:
         yield ledger
 
 

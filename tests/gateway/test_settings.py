@@ -33,5 +33,7 @@ def test_a_public_url_that_is_none_is_refused(url):
 
 
 def test_a_database_this_version_does_not_speak_is_refused_rather_than_ignored():
-    with pytest.raises(SettingInvalid, match="SQLite"):
-        Settings.from_env({"POSTROOM_DATABASE_URL": "postgresql://x/y"})
+    with pytest.raises(SettingInvalid, match="PostgreSQL") as refused:
+        Settings.from_env({"POSTROOM_DATABASE_URL": "mysql://x:secret@y/z"})
+    assert "secret" not in str(refused.value)
+    assert Settings.from_env({"POSTROOM_DATABASE_URL": "postgresql://x/y"}).database_url == "postgresql://x/y"

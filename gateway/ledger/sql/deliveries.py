@@ -29,7 +29,7 @@ INSERT INTO deliveries (id, conversation, connection_id, turn_id, call, purpose,
 VALUES (?, ?, (SELECT connection_id FROM conversations WHERE id = ?), ?, ?, ?, 'pending', ?, ?)
 """
 
-_READY = "SELECT id FROM conversations WHERE delivery_at <= ? ORDER BY delivery_at LIMIT ?"
+_READY = "SELECT c.id FROM conversations c WHERE c.delivery_at <= ? ORDER BY c.delivery_at LIMIT ?"
 
 _NEXT = "SELECT delivery_at FROM conversations WHERE delivery_at > ? ORDER BY delivery_at LIMIT 1"
 

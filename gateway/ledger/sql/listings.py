@@ -20,7 +20,7 @@ FROM conversations c
 """  # noqa: S608 - column names
 
 _CONVERSATIONS = f"""{_SUMMARY}
-WHERE :find = '' OR instr(lower(c.key || ' ' || c.title), lower(:find)) ORDER BY c.last_at DESC LIMIT :limit
+WHERE :find = '' OR instr(lower(c.key || ' ' || c.title), lower(:find)) > 0 ORDER BY c.last_at DESC LIMIT :limit
 """
 
 _CONVERSATION = f"{_SUMMARY} WHERE c.key = ?"

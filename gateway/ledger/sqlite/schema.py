@@ -5,35 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from channels.errors import PostroomError
+from gateway.ledger.sql.schema import LedgerTooNew, Step, read_steps
 
 BUSY_SECONDS = 15.0
 """How long to wait for another process's transaction before a write counts as failed."""
 
 
-class LedgerTooNew(PostroomError):
-    """The file was written by a newer version than this one."""
-
-    code = "ledger_too_new"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One migration: the version it leads to, and its SQL."""
-
-    version: int
-    sql: str
-
-
 def steps() -> list[Step]:
     """The migrations that ship with this version, in order."""
-    folder = resources.files("gateway.ledger.sqlite") / "migrations"
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
-    return [Step(int(f.name.split("_")[0]), f.read_text("utf-8")) for f in files]
+    return read_steps(resources.files("gateway.ledger.sqlite") / "migrations")
 
 
 class SqliteDatabase(sqlite3.Connection):

@@ -10,57 +10,18 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Generic, Protocol, TypeVar
+from typing import TypeVar
 
 from gateway.ledger.protocol import LedgerUnavailable
-from gateway.ledger.sql.database import Database
+from gateway.ledger.sql.job import Job, Queued, Tell, Work
 from gateway.ledger.sqlite.schema import SqliteDatabase
 
 T = TypeVar("T")
 
-Work = Callable[[Database], T]
-
 
 class _Undone(Exception):
     """SQLite gave the whole transaction up, and with it what other functions of the batch had done."""
-
-
-Tell = Callable[[], None]
-"""Tells whoever waits how a function ended; called in the event loop."""
-
-
-class _Queued(Protocol):
-    """A job whose result type doesn't matter any more."""
-
-    def run(self, db: Database) -> Tell: ...
-
-    def fail(self, error: BaseException) -> Tell: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Job(Generic[T]):
-    work: Work[T]
-    done: asyncio.Future[T]
-    after: Callable[[T], None] | None
-
-    def run(self, db: Database) -> Tell:
-        return partial(self._succeeded, self.work(db))
-
-    def fail(self, error: BaseException) -> Tell:
-        return partial(self._failed, error)
-
-    def _succeeded(self, result: T) -> None:
-        if self.after is not None:
-            self.after(result)
-        if not self.done.done():
-            self.done.set_result(result)
-
-    def _failed(self, error: BaseException) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
 
 
 class Writer:
@@ -70,7 +31,7 @@ class Writer:
         self._db = db
         self._on_foreign_change = on_foreign_change
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
+        self._queue: SimpleQueue[Queued | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="ledger-write", daemon=True)
         self._data_version = self._read_data_version()
         self._closed = False
@@ -86,7 +47,7 @@ class Writer:
         if self._closed:
             done.set_exception(LedgerUnavailable("The ledger is closed."))
         else:
-            self._queue.put(_Job(work, done, after))
+            self._queue.put(Job(work, done, after))
         return done
 
     async def look(self) -> None:
@@ -122,7 +83,7 @@ class Writer:
         if foreign:
             self._on_foreign_change()
 
-    def _commit(self, jobs: list[_Queued]) -> tuple[list[Tell], bool]:
+    def _commit(self, jobs: list[Queued]) -> tuple[list[Tell], bool]:
         foreign = False
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -136,7 +97,7 @@ class Writer:
             tells = [job.fail(unavailable(error)) for job in jobs]
         return tells, foreign
 
-    def _run_one(self, job: _Queued) -> Tell:
+    def _run_one(self, job: Queued) -> Tell:
         self._db.execute("SAVEPOINT job")
         try:
             tell = job.run(self._db)
