@@ -13,7 +13,7 @@ from gateway.ledger.protocol import Ledger, LedgerUnavailable
 
 log = structlog.get_logger()
 
-LIFE = 12.0
+LIFE = 10.0
 """Seconds after its last sign of life when a gateway counts as dead and its work is taken over."""
 
 HOLD = 6.0

@@ -31,6 +31,7 @@ from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
 from gateway.ledger.protocol import Delivery, Finish, LeaseLost, Ledger, Piece, RunRecord, Session, Turn
 from gateway.outgoing import attach
+from gateway.patience import until_written
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.sorting import Owned, Sorted, Stranger, sort_turn
@@ -233,7 +234,7 @@ class Pipeline:
             if passing and turn.attempt < MAX_TURN_ATTEMPTS:
                 wait = TURN_BACKOFF[min(turn.attempt, len(TURN_BACKOFF)) - 1]
                 log.warning("turn_retried", attempt=turn.attempt, after=wait, error=error)
-                await self._ledger.retry(turn, wait, error)
+                await until_written(self._ledger.retry, turn, wait, error)
                 return
             pieces = [] if opened is None else self._pieces(opened, turn.messages[-1], APOLOGY)
             ignored, left = (sorted_turn.ignored, sorted_turn.left) if sorted_turn else ({}, frozenset[str]())
@@ -242,7 +243,7 @@ class Pipeline:
             log.warning("turn_taken_over")
 
     async def _end(self, turn: Turn, end: Finish) -> None:
-        await self._ledger.finish(turn, end)
+        await until_written(self._ledger.finish, turn, end)
         for message in turn.messages:
             if message.id not in end.left:
                 reason = end.ignored.get(message.id, "")
@@ -282,12 +283,12 @@ class Pipeline:
         )
         opened = self._connections.get(delivery.conversation.connection_id)
         if opened is None:
-            await self._ledger.postpone(delivery, 30.0, "The connection is not open.", tried=False)
+            await until_written(self._ledger.postpone, delivery, 30.0, "The connection is not open.", tried=False)
             return
         channel, now = opened.connection.channel, time.monotonic()
         pace = opened.pacer.delay(delivery.call, now)
         if pace > LONGEST_PACE:
-            await self._ledger.postpone(delivery, pace, "Waiting for the channel's pace.", tried=False)
+            await until_written(self._ledger.postpone, delivery, pace, "Waiting for the channel's pace.", tried=False)
             return
         opened.pacer.sent(delivery.call, now + pace)
         try:
@@ -304,7 +305,7 @@ class Pipeline:
         except ConversationMoved as error:
             log.info("conversation_moved", to=error.chat_id)
             await self._ledger.move(delivery.conversation.connection_id, delivery.call.chat_id, error.chat_id)
-            await self._ledger.postpone(delivery, 0.0, str(error), tried=False)
+            await until_written(self._ledger.postpone, delivery, 0.0, str(error), tried=False)
         except SendRefused as error:
             if error.connection_broken:
                 await self._connections.mark(opened.connection.id, "needs_attention", str(error))
@@ -313,7 +314,7 @@ class Pipeline:
             log.exception("delivery_failed")
             await self._send_again(delivery, channel, f"{type(error).__name__}: {error}", None)
         else:
-            await self._ledger.delivered(delivery, receipt)
+            await until_written(self._ledger.delivered, delivery, receipt)
             metrics.SENT.labels(channel, "sent").inc()
             log.info("delivered", ref=receipt.provider_ref, note=receipt.note, attempt=delivery.attempt)
 
@@ -324,12 +325,12 @@ class Pipeline:
         wait = after if after is not None else min(60.0, 0.25 * 2 ** (delivery.attempt - 1))
         metrics.SENT.labels(channel, "retried").inc()
         log.warning("delivery_retried", attempt=delivery.attempt, after=wait, error=error)
-        await self._ledger.postpone(delivery, wait, error)
+        await until_written(self._ledger.postpone, delivery, wait, error)
 
     async def _give_up(self, delivery: Delivery, channel: str, error: str) -> None:
         metrics.SENT.labels(channel, "failed").inc()
         log.error("delivery_dead", attempt=delivery.attempt, error=error)
-        await self._ledger.failed(delivery, error)
+        await until_written(self._ledger.failed, delivery, error)
 
     # beside the way: what a provider reports, and what is not worth keeping
 

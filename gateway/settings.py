@@ -22,10 +22,10 @@ class Settings:
     """The settings of one process.
 
     `home` holds the ledger, the key, the user's agents and logs. `public_url` is where providers reach the gateway,
-    without a trailing slash, or empty. `database_url` leads to the PostgreSQL ledger that several gateways share; empty,
-    the embedded one is used. `models` are POSTROOM_MODEL's entries in order of fallback. `auto_approve` are
-    the builder's tools that a model may call without asking the owner, `*` for all. `trusted_proxy` says that a proxy
-    with TLS stands in front of whatever is listened on.
+    without a trailing slash, or empty. `database_url` leads to a PostgreSQL ledger, which several gateways can share;
+    where it is empty, the embedded one is used. `models` are POSTROOM_MODEL's entries in order of fallback.
+    `auto_approve` are the builder's tools that a model may call without asking the owner, `*` for all. `trusted_proxy`
+    says that a proxy with TLS stands in front of whatever is listened on.
     """
 
     home: Path

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection
+from contextlib import suppress
 
 import structlog
 
 from channels.errors import PostroomError
-from gateway.ledger.protocol import LeaseLost, Ledger, LedgerUnavailable, Turn
+from gateway.ledger.protocol import Delivery, LeaseLost, Ledger, LedgerUnavailable, Turn
+from gateway.patience import until_written
 from gateway.pipeline import Pipeline
 
 log = structlog.get_logger()
@@ -31,9 +33,11 @@ class Workers:
         self._pipeline = pipeline
         self._owner = owner
         self._turns: dict[asyncio.Task[None], Turn] = {}
-        self._deliveries: set[asyncio.Task[None]] = set()
+        self._deliveries: dict[asyncio.Task[None], Delivery] = {}
         self._loops: list[asyncio.Task[None]] = []
         self._freed = asyncio.Event()
+        self._in_doubt = False
+        """Whether a claim's answer was lost: what it leased is ours, and nobody works on it."""
 
     def start(self) -> None:
         """Begin to claim."""
@@ -53,7 +57,8 @@ class Workers:
         await _ended(self._deliveries, deadline)
         for task, turn in list(self._turns.items()):
             await _cancelled(task)
-            await self._ledger.release(turn)
+            with suppress(LedgerUnavailable):  # its lease runs out
+                await self._ledger.release(turn)
         await _cancelled(*self._deliveries)
 
     async def _deliver_what_is_due(self, deadline: float) -> None:
@@ -71,8 +76,10 @@ class Workers:
                 await self._room()
                 continue
             try:
+                await self._give_back_what_is_in_doubt()
                 claims = await self._ledger.claim(self._owner, free)
             except LedgerUnavailable as error:
+                self._in_doubt = True
                 await _pause(error)
                 continue
             for turn in claims.turns:
@@ -89,13 +96,15 @@ class Workers:
                 await self._room()
                 continue
             try:
+                await self._give_back_what_is_in_doubt()
                 due = await self._ledger.due(self._owner, free)
             except LedgerUnavailable as error:
+                self._in_doubt = True
                 await _pause(error)
                 continue
             for delivery in due.deliveries:
-                task = asyncio.create_task(_persist(self._pipeline.deliver(delivery)), name=f"delivery {delivery.id}")
-                self._deliveries.add(task)
+                task = asyncio.create_task(self._deliver(delivery), name=f"delivery {delivery.id}")
+                self._deliveries[task] = delivery
                 task.add_done_callback(self._delivery_done)
             if not due.deliveries:
                 await self._ledger.wait_for_deliveries(_until(due.next_at))
@@ -104,9 +113,29 @@ class Workers:
         answering = asyncio.current_task()
         renewing = asyncio.create_task(self._keep(turn, answering))
         try:
-            await _persist(self._pipeline.answer(turn))
+            await self._pipeline.answer(turn)
+        except LedgerUnavailable as error:
+            log.error("turn_not_answered", error=str(error))
+            await until_written(self._ledger.release, turn)
+        except PostroomError as error:
+            log.error("work_not_written", code=error.code, error=str(error))
         finally:
             renewing.cancel()
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        try:
+            await self._pipeline.deliver(delivery)
+        except LedgerUnavailable as error:
+            await until_written(self._ledger.postpone, delivery, 1.0, str(error))
+        except PostroomError as error:
+            log.error("work_not_written", code=error.code, error=str(error))
+
+    async def _give_back_what_is_in_doubt(self) -> None:
+        """Free what was leased to this worker by a claim whose answer got lost with the ledger."""
+        if self._in_doubt:
+            turns = {turn.id for turn in self._turns.values()}
+            await self._ledger.forget(self._owner, turns, {delivery.id for delivery in self._deliveries.values()})
+            self._in_doubt = False
 
     async def _keep(self, turn: Turn, answering: asyncio.Task[None] | None) -> None:
         """Renew the lease while the turn runs; a lost lease stops the run, whose result could not be written."""
@@ -131,7 +160,7 @@ class Workers:
         self._freed.set()
 
     def _delivery_done(self, task: asyncio.Task[None]) -> None:
-        self._deliveries.discard(task)
+        self._deliveries.pop(task, None)
         self._freed.set()
 
 
@@ -144,14 +173,6 @@ async def _cancelled(*tasks: asyncio.Task[None]) -> None:
 async def _ended(tasks: Collection[asyncio.Task[None]], deadline: float) -> None:
     if tasks:
         await asyncio.wait([*tasks], timeout=max(0.0, deadline - time.monotonic()))
-
-
-async def _persist(work: Coroutine[None, None, None]) -> None:
-    """A ledger that can't write leaves the row leased: it is taken up again when the lease runs out."""
-    try:
-        await work
-    except PostroomError as error:
-        log.error("work_not_written", code=error.code, error=str(error))
 
 
 async def _pause(error: LedgerUnavailable) -> None:

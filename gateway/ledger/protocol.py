@@ -5,7 +5,7 @@ Times are seconds since the epoch (`time.time()`); waits are seconds. A write th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
@@ -451,6 +451,10 @@ class Ledger(Protocol):
 
     async def let_go(self, owner: str, name: str = "") -> None:
         """Give back one name, or all that an owner holds."""
+        ...
+
+    async def forget(self, owner: str, turns: Collection[str], deliveries: Collection[str]) -> None:
+        """Give back, as if not yet tried, what is leased to an owner beside these: its claim's answer was lost."""
         ...
 
     async def beat(self, owner: str, seconds: float) -> int:

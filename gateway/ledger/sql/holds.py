@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from gateway.ledger.sql.database import Database
 from gateway.ledger.sql.deliveries import void_sends
+from gateway.ledger.sql.lines import (
+    lock_line_of_delivery,
+    lock_line_of_turn,
+    refresh_deliveries,
+    refresh_turns,
+)
 from gateway.ledger.sql.turns import void_leases
 
 GATEWAY = "gateway "
@@ -21,10 +27,40 @@ _ALIVE = "SELECT count(*) FROM holds WHERE name LIKE 'gateway %' AND until > ?"
 
 _DEAD = "DELETE FROM holds WHERE name LIKE 'gateway %' AND until <= ? RETURNING owner"
 
+_RUNNING = "SELECT id FROM turns WHERE state IN ('queued', 'running') AND state = 'running' AND owner = ?"
+
+_TURN_BACK = """
+UPDATE turns SET state = 'queued', ready_at = ?, attempt = attempt - 1
+WHERE id = ? AND state = 'running' AND owner = ? RETURNING conversation
+"""
+
+_SENDING = "SELECT id FROM deliveries WHERE status IN ('pending', 'sending') AND status = 'sending' AND owner = ?"
+
+_DELIVERY_BACK = """
+UPDATE deliveries SET status = 'pending', due_at = ?, attempt = attempt - 1
+WHERE id = ? AND status = 'sending' AND owner = ? RETURNING conversation
+"""
+
 
 def hold(db: Database, name: str, owner: str, seconds: float, now: float) -> bool:
     """Take it if it is free or run out, keep it if it is ours."""
     return db.execute(_HOLD, (name, owner, now + seconds, now)).rowcount == 1
+
+
+def forget(db: Database, owner: str, turns: frozenset[str], deliveries: frozenset[str], now: float) -> None:
+    """Give back what is leased to `owner` and not among these."""
+    for row in db.execute(_RUNNING, (owner,)).fetchall():
+        if row[0] not in turns:
+            lock_line_of_turn(db, row[0])
+            line = db.execute(_TURN_BACK, (now, row[0], owner)).fetchone()
+            if line is not None:
+                refresh_turns(db, line[0])
+    for row in db.execute(_SENDING, (owner,)).fetchall():
+        if row[0] not in deliveries:
+            lock_line_of_delivery(db, row[0])
+            line = db.execute(_DELIVERY_BACK, (now, row[0], owner)).fetchone()
+            if line is not None:
+                refresh_deliveries(db, line[0])
 
 
 def let_go(db: Database, owner: str, name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Protocol, TypeVar
@@ -389,6 +389,13 @@ class SqlLedger:
     async def let_go(self, owner: str, name: str = "") -> None:
         """See Ledger."""
         await self._writer.run(lambda db: holds.let_go(db, owner, name))
+
+    async def forget(self, owner: str, turns: Collection[str], deliveries: Collection[str]) -> None:
+        """See Ledger."""
+        await self._writer.run(
+            lambda db: holds.forget(db, owner, frozenset(turns), frozenset(deliveries), self._now()),
+            lambda _: self._call(),
+        )
 
     async def beat(self, owner: str, seconds: float) -> int:
         """See Ledger."""

@@ -10,6 +10,7 @@ from gateway.ledger.protocol import Ledger
 from tests.gateway.ledger.conformance_approvals import Approvals
 from tests.gateway.ledger.conformance_configuration import Connections, Routes, Versions
 from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, Sending
+from tests.gateway.ledger.conformance_holds import Gateways
 from tests.gateway.ledger.conformance_letters import DeadLetters
 from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
 from tests.gateway.ledger.conformance_people import People
@@ -36,6 +37,7 @@ class Conformance(
     Versions,
     Approvals,
     People,
+    Gateways,
 ):
     @pytest.fixture
     def store(self) -> Store:

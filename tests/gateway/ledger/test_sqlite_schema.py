@@ -168,6 +168,8 @@ READS_ALL = {
     "holds._LET_GO": ["SCAN holds"],
     "holds._ALIVE": ["SCAN holds"],
     "holds._DEAD": ["SCAN holds"],
+    "holds._RUNNING": ["SCAN turns USING INDEX turns_open"],
+    "holds._SENDING": ["SCAN deliveries USING INDEX deliveries_open"],
     # an index that holds only what is open
     "deliveries._SENDING": ["SCAN deliveries USING INDEX deliveries_open"],
     "turns._VOID_LEASES": ["SCAN turns USING INDEX turns_open"],
