@@ -59,7 +59,7 @@ def back_up(settings: Settings, target: Path, *, with_key: bool = False) -> Kept
         with tempfile.TemporaryDirectory() as folder, tarfile.open(unfinished, "w:gz", compresslevel=3) as archive:
             unfinished.chmod(0o600)
             snapshot = Path(folder) / LEDGER
-            counts = _snapshot(settings.ledger_path, snapshot)
+            counts = _snapshot(settings, snapshot)
             _add(archive, snapshot, LEDGER, digests)
             for part in PARTS:
                 for path in sorted((settings.home / part).rglob("*")):
@@ -104,7 +104,13 @@ def restore(settings: Settings, source: Path) -> Kept:
     return kept
 
 
-def _snapshot(ledger: Path, target: Path) -> dict[str, int]:
+def _snapshot(settings: Settings, target: Path) -> dict[str, int]:
+    ledger = settings.ledger_path
+    if settings.database_url:
+        from gateway.ledger.copying import database_to_embedded
+
+        database_to_embedded(settings.database_url, target)
+        return _counts(target)
     if not ledger.is_file():
         raise BackupInvalid(f"There is no ledger at {ledger}.", fix="Set POSTROOM_HOME to the home to back up.")
     with closing(sqlite3.connect(ledger, timeout=30)) as db:

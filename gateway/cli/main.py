@@ -14,6 +14,7 @@ from gateway.cli import (
     chat,
     connection,
     conversation,
+    db,
     declared,
     demo,
     doctor,
@@ -59,6 +60,7 @@ app.add_typer(route.app, name="route")
 app.add_typer(build.approvals, name="approval")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(run.console_app, name="console")
+app.add_typer(db.app, name="db")
 app.add_typer(conversation.conversations, name="conversation")
 app.add_typer(conversation.dead_letters, name="dead-letter")
 

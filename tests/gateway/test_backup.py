@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from gateway.backup import BackupInvalid, HomeInUse, back_up, restore
+from gateway.ledger.opening import open_ledger
 from gateway.ledger.sqlite import open_sqlite
 from gateway.settings import Settings
 from gateway.vault import load_vault
 from routes.connection import Connection
 from tests.gateway.ledger.support import message
+from tests.support.postgres import Server
 
 
 async def a_home(path: Path) -> Settings:
@@ -113,3 +115,17 @@ async def test_a_home_without_a_ledger_has_nothing_to_back_up(tmp_path: Path) ->
     with pytest.raises(BackupInvalid):
         back_up(Settings(tmp_path / "none"), tmp_path / "a.tar.gz")
     assert list(tmp_path.glob("*.tar.gz*")) == []
+
+
+async def test_a_ledger_in_a_database_is_backed_up_as_one_file_too(tmp_path: Path, postgres: Server) -> None:
+    with postgres.schema() as url:
+        settings = Settings(tmp_path / "one", database_url=url)
+        settings.home.mkdir()
+        async with open_ledger(settings, worker=True) as ledger:
+            await ledger.accept([message(n) for n in range(20)])
+            kept = back_up(settings, tmp_path / "a.tar.gz")
+    assert kept.counts["messages"] == 20
+    other = Settings(tmp_path / "two")
+    assert restore(other, tmp_path / "a.tar.gz") == kept
+    async with open_ledger(other, worker=True) as ledger:
+        assert (await ledger.depths()).waiting_messages == 20
