@@ -21,6 +21,7 @@ check: .venv/dev.stamp
 bench: .venv/dev.stamp
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.console
+	$(BIN)/python -m bench.gateways
 
 format: .venv/dev.stamp
 	$(BIN)/ruff format .

@@ -1,10 +1,13 @@
-"""A model that answers at once: the far end of the benchmark, OpenAI's chat completions on loopback."""
+"""A model that answers at once, or after so many seconds: the benchmark's far end, chat completions on loopback."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 from aiohttp import web
+
+DELAY = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
 
 ANSWER = {
     "id": "chatcmpl-1",
@@ -18,6 +21,7 @@ ANSWER = {
 
 async def complete(_request: web.Request) -> web.Response:
     """The same short answer to everything."""
+    await asyncio.sleep(DELAY)
     return web.json_response(ANSWER)
 
 

@@ -98,7 +98,11 @@ def build_app(
         return web.json_response({"ready": ready()}, status=200 if ready() else 503)
 
     async def metrics_page(_request: web.Request) -> web.Response:
-        return web.Response(body=metrics.exposition(await depths()), content_type="text/plain")
+        try:
+            now = await depths()
+        except LedgerUnavailable:
+            now = None
+        return web.Response(body=metrics.exposition(now), content_type="text/plain")
 
     app = web.Application(client_max_size=MAX_BODY)
     app.router.add_get("/healthz", healthz)

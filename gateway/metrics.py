@@ -22,8 +22,15 @@ HOOKS = Counter("postroom_hooks_total", "Webhook requests by HTTP status", ["sta
 _DEPTH = Gauge("postroom_depth", "What waits in the ledger", ["what"], registry=REGISTRY)
 
 
-def exposition(depths: Depths) -> bytes:
-    """All metrics in Prometheus' text format."""
+_LEDGER_UP = Gauge("postroom_ledger_up", "Whether the ledger could be read just now", registry=REGISTRY)
+
+
+def exposition(depths: Depths | None) -> bytes:
+    """All metrics in Prometheus' text format; without `depths` the ledger could not be read."""
+    _LEDGER_UP.set(depths is not None)
+    if depths is None:
+        _DEPTH.clear()
+        return generate_latest(REGISTRY)
     _DEPTH.labels("waiting_messages").set(depths.waiting_messages)
     _DEPTH.labels("running_turns").set(depths.running_turns)
     _DEPTH.labels("pending_deliveries").set(depths.pending_deliveries)
