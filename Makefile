@@ -3,7 +3,7 @@ PYTHON ?= python3
 PORT ?= 8080
 BIN := .venv/bin
 
-.PHONY: demo test check bench format lock clean
+.PHONY: demo test torture check bench format lock clean
 
 demo: .venv/run.stamp
 	@$(BIN)/postroom demo --port $(PORT)
@@ -11,6 +11,10 @@ demo: .venv/run.stamp
 test: .venv/dev.stamp
 	@$(BIN)/python -m tests.support.browser >/dev/null
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Proof by breaking: longer than a test run, and bounded. Needs root for the network's part.
+torture: .venv/dev.stamp
+	$(BIN)/pytest -n 2 --dist worksteal tests/torture
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

@@ -22,15 +22,16 @@ NOBODY = "nobody"
 class Server:
     """One server on a port of its own, quick because nothing of it outlives the tests."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, namespace: str = "") -> None:
         self.folder = folder
+        self.namespace = namespace
         self.user = NOBODY if os.geteuid() == 0 else None
         self.programs = _programs(folder)
         with closing(socket.create_server(("127.0.0.1", 0))) as free:
             self.port = free.getsockname()[1]
         self._run("initdb", "--no-sync", "--username=postroom", "--auth=trust", "--encoding=UTF8", "--locale=C")
         settings = {
-            "listen_addresses": "'127.0.0.1'",
+            "listen_addresses": "'*'" if namespace else "'127.0.0.1'",
             "unix_socket_directories": "''",
             "port": self.port,
             "fsync": "off",
@@ -40,6 +41,9 @@ class Server:
         }
         with (self.data / "postgresql.conf").open("a") as conf:
             conf.writelines(f"{name} = {value}\n" for name, value in settings.items())
+        if namespace:
+            with (self.data / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all 10.0.0.0/8 trust\n")
 
     @property
     def data(self) -> Path:
@@ -54,9 +58,9 @@ class Server:
         """Stop as in a crash, or `fast`."""
         self._run("pg_ctl", "stop", "-w", "-s", "-m", mode)
 
-    def url(self, schema: str = "public") -> str:
+    def url(self, schema: str = "public", host: str = "127.0.0.1") -> str:
         """An address that leads to one schema: a ledger of its own."""
-        return f"postgresql://postroom@127.0.0.1:{self.port}/postgres?options=-csearch_path%3D{schema}"
+        return f"postgresql://postroom@{host}:{self.port}/postgres?options=-csearch_path%3D{schema}"
 
     @contextmanager
     def schema(self) -> Iterator[str]:
@@ -68,19 +72,32 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self.programs / program), "-D", str(self.data), *arguments]
-        done = subprocess.run(command, user=self.user, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        user = self.user
+        if self.namespace:
+            command = [
+                "ip",
+                "netns",
+                "exec",
+                self.namespace,
+                "setpriv",
+                f"--reuid={NOBODY}",
+                "--clear-groups",
+                *command,
+            ]
+            user = None
+        done = subprocess.run(command, user=user, cwd=self.folder, capture_output=True, text=True, timeout=60)
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stdout}{done.stderr}")
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """A server for as long as the context lasts."""
+def running_server(namespace: str = "") -> Iterator[Server]:
+    """A server for as long as the context lasts, on loopback or in a network namespace."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     if os.geteuid() == 0:
         shutil.chown(folder, NOBODY)
     try:
-        server = Server(folder)
+        server = Server(folder, namespace)
         server.start()
         try:
             yield server

@@ -31,8 +31,14 @@ SET synchronous_commit = on
 """
 """A gateway that is stopped in the middle of a transaction must not hold its locks for long."""
 
-KEEPALIVE = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
-"""A network that is cut is noticed after about ten seconds."""
+KEEPALIVE = {
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 8_000,
+}
+"""A network that is cut is noticed after about ten seconds, with a question under way or without."""
 
 _AGAIN = frozenset({"40001", "40P01", "55P03"})
 """SQLSTATE of a serialization failure, a deadlock, and a lock waited for in vain."""
