@@ -26,6 +26,7 @@ bench: .venv/dev.stamp
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.console
 	$(BIN)/python -m bench.gateways
+	$(BIN)/python -m bench.backlog
 
 format: .venv/dev.stamp
 	$(BIN)/ruff format .

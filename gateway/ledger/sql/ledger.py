@@ -58,6 +58,9 @@ Now = Callable[[], float]
 SEND_LEASES = 4
 """A send is leased for this many times a turn's lease: nothing renews it, and a large file takes its time."""
 
+FRESH_EVERY = 4
+"""Of so many conversations claimed while more are waiting, one is new: a backlog keeps nobody from a first answer."""
+
 LOOK_SECONDS = 0.4
 """How often a waiting task looks for what another process wrote."""
 
@@ -120,6 +123,7 @@ class SqlLedger:
         self._worker = worker
         self._lease = lease_seconds
         self._now = clock
+        self._asked_for = 0
         self._turns_stir = asyncio.Event()
         self._deliveries_stir = asyncio.Event()
         self._writer = make_writer(self._stir)
@@ -150,7 +154,9 @@ class SqlLedger:
         """See Ledger. Raises NotTheWorker."""
         self._must_work()
         self._turns_stir.clear()
-        claiming = self._writer.run(lambda db: turns.claim(db, owner, limit, self._lease, self._now()))
+        before, self._asked_for = self._asked_for, self._asked_for + limit
+        fresh = self._asked_for // FRESH_EVERY - before // FRESH_EVERY
+        claiming = self._writer.run(lambda db: turns.claim(db, owner, limit, self._lease, self._now(), fresh))
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:

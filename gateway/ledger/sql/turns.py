@@ -23,6 +23,11 @@ SELECT c.id, c.epoch, c.turn_at, c.connection_id, c.chat_id, c.thread_id
 FROM conversations c WHERE c.turn_at <= ? ORDER BY c.turn_at, c.epoch LIMIT ?
 """
 
+_FRESH = """
+SELECT c.id, c.epoch, c.turn_at, c.connection_id, c.chat_id, c.thread_id
+FROM conversations c WHERE c.turn_at <= ? AND c.epoch = 0 ORDER BY c.turn_at DESC LIMIT ?
+"""
+
 _NEXT = "SELECT turn_at FROM conversations WHERE turn_at > ? ORDER BY turn_at LIMIT 1"
 
 _OPEN_TURNS = """
@@ -78,9 +83,12 @@ WHERE t.state IN ('queued', 'running') AND t.state = 'running' AND :owner IN (''
 """
 
 
-def claim(db: Database, owner: str, limit: int, lease: float, now: float) -> Claims:
-    """Lease the conversations that have waited longest for their turn."""
-    rows = db.execute(_READY + db.skip_locked, (now, limit)).fetchall()
+def claim(db: Database, owner: str, limit: int, lease: float, now: float, fresh: int = 0) -> Claims:
+    """Lease the conversations that have waited longest for their turn.
+
+    Where more wait than are asked for, up to `fresh` of them are ones that were never answered, the newest first.
+    """
+    rows = _ready(db, limit, fresh, now)
     turns = [turn for row in rows if (turn := _lease(db, row, owner, now + lease, now)) is not None]
     later = db.execute(_NEXT, (now,)).fetchone()
     return Claims(tuple(turns), None if later is None else later[0])
@@ -153,6 +161,21 @@ def void_leases(db: Database, owner: str = "") -> None:
     db.lock(_LINES_HELD, {"owner": owner})
     for (line,) in db.execute(_VOID_LEASES, {"owner": owner}).fetchall():
         refresh_turns(db, line)
+
+
+def _ready(db: Database, limit: int, fresh: int, now: float) -> list[Row]:
+    def lines(sql: str, most: int) -> list[Row]:
+        return db.execute(sql + db.skip_locked, (now, most)).fetchall()
+
+    longest = lines(_READY, limit - fresh)
+    if not fresh or len(longest) < limit - fresh:
+        return longest
+    known = {row[0] for row in longest}
+    newest = [row for row in lines(_FRESH, fresh) if row[0] not in known]
+    if len(newest) == fresh:
+        return longest + newest
+    known = {row[0] for row in newest}
+    return [row for row in lines(_READY, limit) if row[0] not in known][: limit - len(newest)] + newest
 
 
 def _fenced(db: Database, turn: Turn) -> int:

@@ -77,6 +77,15 @@ class Order:
         assert [texts(t) for t in await claim(ledger, limit=3)] == [["text 0"], ["text 1"], ["text 2"]]
         assert [texts(t) for t in await claim(ledger, limit=3)] == [["text 3"]]
 
+    async def test_a_backlog_keeps_no_newcomer_from_a_first_answer(self, ledger: Ledger, store: Store) -> None:
+        for n in range(30):
+            await ledger.accept([message(n, Conversation("shop", f"c{n}"))])
+            store.clock.advance(1)
+        claimed = [texts(turn)[0] for _ in range(8) for turn in await claim(ledger, limit=1)]
+        assert claimed == ["text 0", "text 1", "text 2", "text 29", "text 3", "text 4", "text 5", "text 28"]
+        claimed = [texts(turn)[0] for turn in await claim(ledger, limit=8)]
+        assert claimed == [f"text {n}" for n in (6, 7, 8, 9, 10, 11, 27, 26)]
+
     @pytest.mark.parametrize("pause", [0.0, 1.0])
     async def test_a_busy_conversation_starves_no_other(self, ledger: Ledger, store: Store, pause: float) -> None:
         await ledger.accept([message(n) for n in range(200)])
