@@ -20,6 +20,11 @@ from channels.rehearsal import RehearsalClient
 
 CHATS, MESSAGES, LONE = 50, 500, 100
 TOKEN = "1000000001:" + "b" * 35
+ADD = (
+    *("connection", "add", "telegram", "--id", "shop", "--token-env", "BENCH_TOKEN"),
+    *("--sender-limit", "1000", "--connection-limit", "100000", "--base-url"),
+)
+"""The connection of every measurement, without the brakes on a flood; its address follows."""
 POSTROOM = Path(sys.executable).parent / "postroom"
 
 
@@ -75,9 +80,7 @@ async def measure_postroom(home: Path, model_url: str) -> tuple[Measured, float,
         "BENCH_TOKEN": TOKEN,
     }
     async with rehearsal() as (client, base_url):
-        await command(
-            env, "connection", "add", "telegram", "--id", "shop", "--token-env", "BENCH_TOKEN", "--base-url", base_url
-        )
+        await command(env, *ADD, base_url)
         await command(env, "route", "deploy", "--connection", "shop", "--agent", "front-desk")
         port, started = free_port(), time.perf_counter()
         async with running([str(POSTROOM), "up", "--port", str(port)], env) as process:

@@ -10,7 +10,7 @@ import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from bench.__main__ import POSTROOM, TOKEN, answering, command, exchange, free_port, rehearsal, running
+from bench.__main__ import ADD, POSTROOM, TOKEN, answering, command, exchange, free_port, rehearsal, running
 from channels.rehearsal import RehearsalClient
 
 WAITING = 10_000
@@ -34,8 +34,7 @@ async def main() -> None:
             "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
             "BENCH_TOKEN": TOKEN,
         }
-        add = ("connection", "add", "telegram", "--id", "shop", "--token-env", "BENCH_TOKEN", "--base-url")
-        await command(env, *add, base_url)
+        await command(env, *ADD, base_url)
         await command(env, "route", "deploy", "--connection", "shop", "--agent", "front-desk")
         await stack.enter_async_context(running([str(POSTROOM), "up", "--port", str(port)], env))
         await answering(port, "/readyz")

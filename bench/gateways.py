@@ -10,7 +10,7 @@ import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from bench.__main__ import POSTROOM, TOKEN, answering, command, exchange, free_port, rehearsal, running
+from bench.__main__ import ADD, POSTROOM, TOKEN, answering, command, exchange, free_port, rehearsal, running
 from tests.support.postgres import running_server
 
 CHATS = 300
@@ -43,8 +43,7 @@ async def measure(gateways: int) -> float:
                 "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
                 "BENCH_TOKEN": TOKEN,
             }
-            add = ("connection", "add", "telegram", "--id", "shop", "--token-env", "BENCH_TOKEN", "--base-url")
-            await command(env, *add, base_url)
+            await command(env, *ADD, base_url)
             await command(env, "route", "deploy", "--connection", "shop", "--agent", "front-desk")
             for _ in range(gateways):
                 port = free_port()

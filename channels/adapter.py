@@ -226,9 +226,12 @@ class ConnectionSettings(BaseModel, extra="forbid", frozen=True):
     """Settings in the clear that a channel extends; a field becomes an option of `postroom connection add`.
 
     `debounce_seconds` waits that long for more before a turn starts, so that a burst of short messages is one turn.
+    `sender_limit` and `connection_limit` bound how many turns a minute are answered: a flood costs no model calls.
     """
 
     debounce_seconds: float = Field(default=0.0, ge=0.0, le=10.0, description="wait for more before answering, seconds")
+    sender_limit: int = Field(default=30, ge=1, le=1000, description="turns a minute that one sender is answered")
+    connection_limit: int = Field(default=600, ge=1, le=100_000, description="turns a minute that all are answered")
 
 
 class Facts(Protocol):

@@ -11,7 +11,7 @@ from functools import partial
 import structlog
 from pydantic import ValidationError
 
-from channels.adapter import Adapter, Channel, Intake, OpenConnection
+from channels.adapter import Adapter, Channel, ConnectionSettings, Intake, OpenConnection
 from channels.errors import ConnectionBroken, PostroomError
 from channels.pacing import Pacer
 from channels.registry import load
@@ -45,7 +45,7 @@ class Opened:
     adapter: Adapter
     pacer: Pacer
     hook_url: str
-    debounce: float
+    parsed: ConnectionSettings
     sealed: dict[str, bytes]
     stack: AsyncExitStack
 
@@ -112,7 +112,7 @@ async def open_connection(
             )
         )
     )
-    return Opened(connection, channel, adapter, Pacer(adapter.limits), hook_url, parsed.debounce_seconds, sealed, stack)
+    return Opened(connection, channel, adapter, Pacer(adapter.limits), hook_url, parsed, sealed, stack)
 
 
 class Connections:

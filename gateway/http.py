@@ -17,6 +17,7 @@ from gateway.connections import Connections
 from gateway.ledger.protocol import Depths, LedgerUnavailable
 from gateway.media import Media
 from gateway.pipeline import Pipeline
+from gateway.slow import Watch
 
 log = structlog.get_logger()
 
@@ -86,6 +87,7 @@ def build_app(
     hooks: Hooks,
     depths: Callable[[], Awaitable[Depths]],
     ready: Callable[[], bool],
+    watch: Watch,
     media: Media | None = None,
     parts: Sequence[Part] = (),
 ) -> web.Application:
@@ -104,7 +106,7 @@ def build_app(
             now = None
         return web.Response(body=metrics.exposition(now), content_type="text/plain")
 
-    app = web.Application(client_max_size=MAX_BODY)
+    app = web.Application(client_max_size=MAX_BODY, middlewares=[watch.middleware])
     app.router.add_get("/healthz", healthz)
     app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", metrics_page)

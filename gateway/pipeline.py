@@ -26,6 +26,7 @@ from channels.message import Attachment, InboundMessage, OutboundMessage
 from gateway import metrics
 from gateway.approvals import Approvals
 from gateway.attachments import Attachments
+from gateway.brakes import NOTICE, Brakes, Verdict
 from gateway.builder import heard
 from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
@@ -79,6 +80,7 @@ class Pipeline:
         self._statuses = statuses
         self._approvals = approvals
         self._attachments = Attachments(settings.home)
+        self._brakes = Brakes()
         self._background: set[asyncio.Task[None]] = set()
 
     # 1 · in: on disk before the provider is told
@@ -92,7 +94,7 @@ class Pipeline:
             else:
                 await self._note_opt_out(message)
                 gathering = opened.adapter.limits.gather_seconds if message.group_id else 0.0
-                events.setdefault(max(gathering, opened.debounce), []).append(message)
+                events.setdefault(max(gathering, opened.parsed.debounce_seconds), []).append(message)
         for hold, batch in events.items():
             results = await self._ledger.accept(batch, hold)
             for message, result in zip(batch, results, strict=True):
@@ -122,7 +124,11 @@ class Pipeline:
                 await self._try_again(turn, opened, "The process died each time it ran this turn.", passing=False)
                 return
             sorted_turn = sort_turn(turn.messages, self._routes.table, opened.connection)
-            if sorted_turn.owned is None:
+            if sorted_turn.owned is not None and (verdict := self._braked(turn, opened, sorted_turn.owned)).stop:
+                pieces = self._pieces(opened, sorted_turn.owned.messages[0], NOTICE) if verdict.tell else []
+                ignored = sorted_turn.ignored | dict.fromkeys(sorted_turn.owned.ids, verdict.stop)
+                await self._end(turn, Finish("ignored", pieces, ignored, sorted_turn.left))
+            elif sorted_turn.owned is None:
                 pieces = await self._answer_stranger(opened, sorted_turn.stranger)
                 end = Finish("ignored", pieces, sorted_turn.ignored, sorted_turn.left)
                 await self._end(turn, end)
@@ -133,6 +139,20 @@ class Pipeline:
         except Exception as error:
             log.exception("turn_failed")
             await self._try_again(turn, opened, f"{type(error).__name__}: {error}", passing=True)
+
+    def _braked(self, turn: Turn, opened: Opened, owned: Owned) -> Verdict:
+        """Whether a flood or a loop is answered no more. A turn that is tried again was let through before."""
+        if turn.attempt > 1:
+            return Verdict(None)
+        message = owned.messages[0]
+        return self._brakes.check(
+            opened.connection.id,
+            message.sender.id,
+            " ".join(m.text for m in owned.messages),
+            per_sender=opened.parsed.sender_limit,
+            per_connection=opened.parsed.connection_limit,
+            now=time.monotonic(),
+        )
 
     async def _answer_owned(self, turn: Turn, opened: Opened, sorted_turn: Sorted, owned: Owned) -> None:
         try:
@@ -187,6 +207,7 @@ class Pipeline:
             run=_record(turn, owned.route, result, now),
         )
         await self._end(turn, end)
+        self._brakes.answered(opened.connection.id, owned.messages[0].sender.id, time.monotonic())
         metrics.RUN_SECONDS.observe(time.time() - now)
         metrics.TOKENS.labels(package.id, "in").inc(result.input_tokens)
         metrics.TOKENS.labels(package.id, "out").inc(result.output_tokens)

@@ -34,6 +34,7 @@ from gateway.pipeline import Pipeline
 from gateway.ports import PortTaken
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
+from gateway.slow import Watch
 from gateway.vault import Vault
 from gateway.workers import Workers
 from routes.resolve import RouteTable
@@ -132,9 +133,11 @@ async def run_gateway(
             parts.append(Console(stage))
             warming = stage.warm
         media = media_of(vault, settings)
-        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"], media, parts)
+        watch = Watch()
+        app = build_app(Hooks(connections, pipeline), ledger.depths, lambda: state["ready"], watch, media, parts)
         web_runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
         await web_runner.setup()
+        watching = asyncio.create_task(_watch_over(watch, web_runner), name="slow clients")
         try:
             bound = await _listen(web_runner, host, port)
             if connections.holding is not None:
@@ -159,6 +162,8 @@ async def run_gateway(
                 await workers.drain(DRAIN_PATIENCE)
                 await asyncio.gather(warmed, return_exceptions=True)
         finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
             await web_runner.cleanup()
             await connections.close()
             if connections.holding is not None:
@@ -168,6 +173,11 @@ async def run_gateway(
 
 def _intake(pipeline: Pipeline, opened: Opened) -> Intake:
     return partial(pipeline.take, opened)
+
+
+async def _watch_over(watch: Watch, runner: web.AppRunner) -> None:
+    if runner.server is not None:
+        await watch.run(runner.server)
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int) -> int:

@@ -134,3 +134,19 @@ async def test_secrets_appear_nowhere(hook, tmp_path):
     for file in tmp_path.rglob("*"):
         if file.is_file():
             assert token.encode() not in file.read_bytes(), file
+
+
+async def test_a_machine_that_answers_every_answer_is_answered_no_more(home):
+    home.agent("desk", "## Opening hours\n\nWe are open from nine to five.")
+    async with open_line("sms", home) as line:
+        await line.deploy("desk")
+        gateway = await line.up()
+        for _ in range(6):
+            assert "nine to five" in await line.client.ask("I am out of office, when are you open?", user="dana")
+        said = await line.client.say("I am out of office, when are you open?", user="dana")
+        async with asyncio.timeout(30):
+            while not any(e["reason"] == "bot_loop" for e in gateway.events("message_ended")):
+                await asyncio.sleep(0.05)
+        assert await line.client.replies(chat=said.chat, after=said.after) == []
+        assert "nine to five" in await line.client.ask("It is me: when are you open?", user="dana")
+        assert await gateway.stop() == 0

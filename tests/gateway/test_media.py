@@ -13,6 +13,7 @@ from channels.message import Attachment
 from gateway.attachments import Attachments
 from gateway.http import build_app
 from gateway.media import LIFETIME, NAME_MAX, Media, plain_name
+from gateway.slow import Watch
 from gateway.vault import Vault, new_key
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
@@ -48,7 +49,7 @@ class Served:
 @pytest.fixture
 async def served(tmp_path):
     served = Served(tmp_path)
-    app = build_app(no_hooks, None, lambda: True, served.media)
+    app = build_app(no_hooks, None, lambda: True, Watch(), served.media)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
