@@ -32,10 +32,12 @@ from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
 from gateway.ledger.protocol import Delivery, Finish, LeaseLost, Ledger, Piece, RunRecord, Session, Turn
 from gateway.outgoing import attach
+from gateway.pairing import offer
 from gateway.patience import until_written
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.sorting import Owned, Sorted, Stranger, sort_turn
+from routes.access import CODE
 from routes.route import Route
 
 log = structlog.get_logger()
@@ -129,7 +131,7 @@ class Pipeline:
                 ignored = sorted_turn.ignored | dict.fromkeys(sorted_turn.owned.ids, verdict.stop)
                 await self._end(turn, Finish("ignored", pieces, ignored, sorted_turn.left))
             elif sorted_turn.owned is None:
-                pieces = await self._answer_stranger(opened, sorted_turn.stranger)
+                pieces = await self._answer_stranger(turn, opened, sorted_turn.stranger)
                 end = Finish("ignored", pieces, sorted_turn.ignored, sorted_turn.left)
                 await self._end(turn, end)
             else:
@@ -237,10 +239,14 @@ class Pipeline:
         )
         return replace(result, text=answer.text, notes=(*result.notes, *answer.notes)), answer.files
 
-    async def _answer_stranger(self, opened: Opened, stranger: Stranger | None) -> list[Piece]:
+    async def _answer_stranger(self, turn: Turn, opened: Opened, stranger: Stranger | None) -> list[Piece]:
+        """Tell a stranger once why they are not answered; one who may be paired is told a code while they have none."""
         if stranger is None:
             return []
         message = stranger.message
+        if CODE in stranger.answer:
+            code = await offer(self._ledger, stranger.route, message.sender, again=turn.attempt > 1)
+            return [] if code is None else self._pieces(opened, message, stranger.answer.replace(CODE, code))
         earlier = await self._ledger.messages(message.conversation.key, limit=50)
         told = any(
             m.message.id != message.id and m.message.sender.id == message.sender.id and m.reason == stranger.reason

@@ -26,6 +26,7 @@ class Owned:
 class Stranger:
     """A sender whom the route does not admit, and the one sentence to tell them."""
 
+    route: Route
     message: InboundMessage
     reason: str
     answer: str
@@ -64,7 +65,7 @@ def sort_turn(messages: Sequence[InboundMessage], table: RouteTable, connection:
                 return Sorted(Owned(route, tuple(taken), frozenset(ids)), ignored, _ids(items[position:]))
             ignored |= {m.id: admission.reason for m in item}
             if admission.answer:
-                stranger = Stranger(message, admission.reason, admission.answer)
+                stranger = Stranger(found.route, message, admission.reason, admission.answer)
                 return Sorted(None, ignored, _ids(items[position + 1 :]), stranger)
             continue
         if route is not None and found.route.id != route.id:

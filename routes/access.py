@@ -17,8 +17,10 @@ REFUSALS = {"allowlist": "not_allowed", "owner": "not_owner", "pairing": "pairin
 POLITE = {
     "not_allowed": "Sorry, this bot only answers people it knows.",
     "not_owner": "Sorry, this bot only answers its owner.",
-    "pairing_required": "Sorry, this bot doesn't know you yet. Ask its owner to add you, with your id: `{sender}`",
+    "pairing_required": "Sorry, this bot doesn't know you yet. Tell its owner this code, within an hour: `{code}`",
 }
+CODE = "{code}"
+"""Where a pairing's code goes in the answer to a stranger: codes are made by whoever keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def admit(route: Route, connection: Connection, message: InboundMessage) -> Admi
     if not reason:
         return ADMITTED
     polite = route.access.stranger == "polite" and _addressed(message)
-    return Admission(False, reason, POLITE[reason].format(sender=message.sender.id) if polite else "")
+    return Admission(False, reason, POLITE[reason] if polite else "")
 
 
 def _not_for_us(connection: Connection, message: InboundMessage) -> str:

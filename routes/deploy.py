@@ -76,7 +76,7 @@ def decide_enable(
     """Put a route back in service, under the same conditions as a deploy. The decision may raise RouteUnknown too."""
 
     def decide(connections: list[Connection], routes: list[Route]) -> RouteChange:
-        found = preflight(_proposal_of(_find(route_id, routes)), facts_of(connections, routes))
+        found = preflight(_proposal_of(find_route(route_id, routes)), facts_of(connections, routes))
         return _go_live("enable", found, fingerprint, disable_conflicting, by)
 
     return decide
@@ -86,7 +86,7 @@ def decide_disable(route_id: str, by: str = "owner") -> Decide:
     """Take a route out of service. The decision raises RouteUnknown."""
 
     def decide(_connections: list[Connection], routes: list[Route]) -> RouteChange:
-        route = replace(_find(route_id, routes), enabled=False)
+        route = replace(find_route(route_id, routes), enabled=False)
         return RouteChange(put=(route,), action=f"disable {route_id}", by=by)
 
     return decide
@@ -115,7 +115,8 @@ def _go_live(action: str, found: Preflight, fingerprint: str | None, disable_con
     return RouteChange(put=(*disabled, found.route), action=f"{action} {found.route.id}{named}", by=by)
 
 
-def _find(route_id: str, routes: Sequence[Route]) -> Route:
+def find_route(route_id: str, routes: Sequence[Route]) -> Route:
+    """The route of that id. Raises RouteUnknown."""
     for route in routes:
         if route.id == route_id:
             return route

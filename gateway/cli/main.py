@@ -22,6 +22,7 @@ from gateway.cli import (
     explain,
     mcp,
     package,
+    pairing,
     rehearse,
     route,
     run,
@@ -61,6 +62,7 @@ app.add_typer(build.approvals, name="approval")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(run.console_app, name="console")
 app.add_typer(db.app, name="db")
+app.add_typer(pairing.app, name="pairing")
 app.add_typer(conversation.conversations, name="conversation")
 app.add_typer(conversation.dead_letters, name="dead-letter")
 

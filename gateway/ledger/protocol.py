@@ -17,6 +17,7 @@ from channels.errors import PostroomError
 from channels.message import ChatKind, Conversation, InboundMessage, StatusUpdate
 from gateway.ledger.approval import Approval, ApprovalState
 from gateway.ledger.audit import Change, Takeover
+from gateway.ledger.pairing import Pairing
 from routes.change import RouteChange as RouteChange
 from routes.connection import Connection
 from routes.route import Route
@@ -414,6 +415,19 @@ class Ledger(Protocol):
 
     async def approvals(self, limit: int = 100) -> list[Approval]:
         """Newest first."""
+        ...
+
+    # -- pairings
+    async def ask_to_pair(self, pairing: Pairing, most: int) -> bool:
+        """Keep a stranger's request. False where they have one open for that route, or the connection has `most`."""
+        ...
+
+    async def pairings(self) -> list[Pairing]:
+        """Those that are open, by code."""
+        ...
+
+    async def settle_pairing(self, code: str) -> Pairing:
+        """Take an open one out. Raises NotFound."""
         ...
 
     # -- people

@@ -46,6 +46,12 @@ class Line:
             while sum(c["messages"] for c in await self.home.json("conversation", "list")) < count:
                 await asyncio.sleep(0.05)
 
+    async def seen(self, gateway: GatewayProcess, before: int) -> None:
+        """Return once a gateway has read its configuration more often than `before`."""
+        async with asyncio.timeout(30):
+            while len(gateway.events("configuration_reloaded")) <= before:
+                await asyncio.sleep(0.05)
+
     async def until(self, said: Said, enough: Callable[[str], bool]) -> list[Heard]:
         """What the bot said since, once it is enough."""
         heard: list[Heard] = []

@@ -60,7 +60,7 @@ def test_policies(policy: AccessPolicy, sender: str, reason: str) -> None:
         ("owner", NOT_OWNER),
         (
             "pairing",
-            "Sorry, this bot doesn't know you yet. Ask its owner to add you, with your id: `stranger`",
+            "Sorry, this bot doesn't know you yet. Tell its owner this code, within an hour: `{code}`",
         ),
     ],
 )

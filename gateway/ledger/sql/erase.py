@@ -51,6 +51,8 @@ UPDATE deliveries SET call = ?, error = '',
 
 _ERRORS = "UPDATE turns SET error = '' WHERE id = ?"
 
+_PAIRINGS = "DELETE FROM pairings WHERE connection_id = ? AND sender_id = ?"
+
 _ARRIVALS = "DELETE FROM arrivals WHERE connection_id = ? AND sender_id = ?"
 
 
@@ -85,6 +87,7 @@ def erase(db: Database, connection_id: str, person: str) -> Erased:
             db.execute(_RENAME, (gone.key, gone.chat_id, NOBODY, line))
         refresh_turns(db, line)
         refresh_deliveries(db, line)
+    db.execute(_PAIRINGS, (connection_id, person))
     db.execute(_ARRIVALS, (connection_id, person))
     return Erased(tuple(messages), tuple(private))
 

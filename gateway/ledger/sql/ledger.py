@@ -13,6 +13,7 @@ from channels.errors import PostroomError
 from channels.message import Conversation, InboundMessage, StatusUpdate
 from gateway.ledger.approval import Approval, ApprovalState
 from gateway.ledger.audit import Change, Takeover
+from gateway.ledger.pairing import Pairing
 from gateway.ledger.protocol import (
     Claims,
     ConversationSummary,
@@ -41,6 +42,7 @@ from gateway.ledger.sql import (
     letters,
     listings,
     moves,
+    pairings,
     people,
     routes,
     sessions,
@@ -359,6 +361,20 @@ class SqlLedger:
     async def approvals(self, limit: int = 100) -> list[Approval]:
         """See Ledger."""
         return await self._reader.run(lambda db: approvals.approvals(db, limit))
+
+    # -- pairings
+
+    async def ask_to_pair(self, pairing: Pairing, most: int) -> bool:
+        """See Ledger."""
+        return await self._writer.run(lambda db: pairings.ask(db, pairing, most, self._now()))
+
+    async def pairings(self) -> list[Pairing]:
+        """See Ledger."""
+        return await self._reader.run(lambda db: pairings.pairings(db, self._now()))
+
+    async def settle_pairing(self, code: str) -> Pairing:
+        """See Ledger."""
+        return await self._writer.run(lambda db: pairings.settle(db, code, self._now()))
 
     # -- people
 

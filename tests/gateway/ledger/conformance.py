@@ -13,6 +13,7 @@ from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, S
 from tests.gateway.ledger.conformance_holds import Gateways
 from tests.gateway.ledger.conformance_letters import DeadLetters
 from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
+from tests.gateway.ledger.conformance_pairings import Pairings
 from tests.gateway.ledger.conformance_people import People
 from tests.gateway.ledger.conformance_turns import Endings, Leases, Order, Retries, Waking
 from tests.gateway.ledger.support import Store
@@ -38,6 +39,7 @@ class Conformance(
     Approvals,
     People,
     Gateways,
+    Pairings,
 ):
     @pytest.fixture
     def store(self) -> Store:

@@ -20,6 +20,7 @@ from gateway.ledger.sql import (
     lines,
     listings,
     moves,
+    pairings,
     routes,
     sessions,
     turns,
@@ -113,7 +114,21 @@ class TestMigrations:
             assert await states(ledger, CHAT) == [("text 1", "waiting", "")]
 
 
-MODULES = (connections, deliveries, erase, holds, inbox, letters, lines, listings, moves, routes, sessions, turns)
+MODULES = (
+    connections,
+    deliveries,
+    erase,
+    holds,
+    inbox,
+    letters,
+    lines,
+    listings,
+    moves,
+    pairings,
+    routes,
+    sessions,
+    turns,
+)
 QUERIES = {
     f"{module.__name__.rsplit('.', 1)[1]}.{name}" + (f".{n}" if n else ""): sql
     for module in (
@@ -126,6 +141,7 @@ QUERIES = {
         lines,
         listings,
         moves,
+        pairings,
         routes,
         sessions,
         turns,
@@ -164,6 +180,10 @@ READS_ALL = {
     "moves._BOTH": ["USE TEMP B-TREE FOR ORDER BY"],
     "deliveries._LINES_SENDING": ["SCAN d USING INDEX deliveries_open", "USE TEMP B-TREE FOR ORDER BY"],
     "turns._LINES_HELD": ["SCAN t USING INDEX turns_open", "USE TEMP B-TREE FOR ORDER BY"],
+    "pairings._DROP_OLD": ["SCAN pairings"],
+    "pairings._COUNT": ["SCAN pairings"],
+    "pairings._ALL": ["SCAN pairings"],
+    "erase._PAIRINGS": ["SCAN pairings"],
     # a row for each gateway and each connection
     "holds._LET_GO": ["SCAN holds"],
     "holds._ALIVE": ["SCAN holds"],
