@@ -98,9 +98,10 @@ class Brakes:
             person.answered_at = now
             return Verdict("bot_loop")
         whole = self._connections.keep(connection_id, Bucket(per_connection, now))
-        if person.bucket.take(per_sender, now) and whole.take(per_connection, now):
+        too_fast = not person.bucket.take(per_sender, now)
+        if not too_fast and whole.take(per_connection, now):
             return Verdict(None)
-        tell = now - person.told_at >= MINUTE
+        tell = too_fast and now - person.told_at >= MINUTE  # a flood from many is not answered with a flood of notices
         if tell:
             person.told_at = now
         return Verdict("rate_limited", tell)

@@ -32,6 +32,7 @@ from gateway.ledger.opening import open_ledger
 from gateway.ledger.protocol import Ledger, LedgerUnavailable
 from gateway.pipeline import Pipeline
 from gateway.ports import PortTaken
+from gateway.retention import keep_to
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.slow import Watch
@@ -148,6 +149,7 @@ async def run_gateway(
             workers.start()
             watcher = asyncio.create_task(_watch(ledger, version, routes, connections, pipeline), name="config")
             state["ready"] = True
+            pruning = asyncio.create_task(keep_to(settings, ledger), name="retention")
             warmed = asyncio.create_task(asyncio.to_thread(warming), name="templates")
             log.info("ready", host=host, port=bound, models=models.describe())
             try:
@@ -157,7 +159,8 @@ async def run_gateway(
                 closing.set()
                 log.info("draining")
                 watcher.cancel()
-                await asyncio.gather(watcher, return_exceptions=True)
+                pruning.cancel()
+                await asyncio.gather(watcher, pruning, return_exceptions=True)
                 await connections.stop_receiving()
                 await workers.drain(DRAIN_PATIENCE)
                 await asyncio.gather(warmed, return_exceptions=True)

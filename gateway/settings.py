@@ -25,7 +25,8 @@ class Settings:
     without a trailing slash, or empty. `database_url` leads to a PostgreSQL ledger, which several gateways can share;
     where it is empty, the embedded one is used. `models` are POSTROOM_MODEL's entries in order of fallback.
     `auto_approve` are the builder's tools that a model may call without asking the owner, `*` for all. `trusted_proxy`
-    says that a proxy with TLS stands in front of whatever is listened on.
+    says that a proxy with TLS stands in front of whatever is listened on. `retention_days` is how long what has ended
+    is kept; 0 is for good.
     """
 
     home: Path
@@ -34,6 +35,7 @@ class Settings:
     models: tuple[str, ...] = ()
     auto_approve: frozenset[str] = frozenset()
     trusted_proxy: bool = False
+    retention_days: int = 0
 
     @property
     def ledger_path(self) -> Path:
@@ -69,7 +71,13 @@ class Settings:
                 "POSTROOM_DATABASE_URL is not the address of a PostgreSQL database.",
                 fix="Set it to something like postgresql://postroom:…@db.example.com/postroom, or unset it.",
             )
+        days = values.get("POSTROOM_RETENTION_DAYS", "").strip() or "0"
+        if not days.isascii() or not days.isdigit():
+            raise SettingInvalid(
+                "POSTROOM_RETENTION_DAYS is not a number of days.", fix="Set it to something like 90, or unset it."
+            )
         return Settings(
+            retention_days=int(days),
             home=Path(values.get("POSTROOM_HOME") or Path.home() / ".postroom").expanduser().absolute(),
             public_url=public_url,
             database_url=database_url,

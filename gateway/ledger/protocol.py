@@ -225,6 +225,21 @@ class Erased:
     conversations: tuple[Conversation, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many rows went."""
+
+    messages: int
+    deliveries: int
+    runs: int
+    sessions: int
+
+    @property
+    def rows(self) -> int:
+        """All of them."""
+        return self.messages + self.deliveries + self.runs + self.sessions
+
+
 class Ledger(Protocol):
     """What every implementation provides; the conformance suite says what must always hold."""
 
@@ -455,6 +470,13 @@ class Ledger(Protocol):
         """Blank what a person wrote and was told on a connection; what waits of them is ignored as `erased`.
 
         Their opt-out stays, and so do the dedupe keys: they hold no words.
+        """
+        ...
+
+    async def prune(self, before: float, limit: int) -> Pruned:
+        """Drop up to `limit` ended messages, deliveries, runs and sessions of each kind from before that time.
+
+        What waits, runs or is a dead letter stays, and so do the dedupe keys.
         """
         ...
 

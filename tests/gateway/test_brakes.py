@@ -40,8 +40,8 @@ def test_a_sender_is_answered_so_often_a_minute_and_told_once():
 
 def test_a_connection_is_answered_so_often_whoever_writes():
     line = Line()
-    stops = [line.writes(sender=f"u{n}", per_connection=30).stop for n in range(31)]
-    assert stops == [None] * 30 + ["rate_limited"]
+    verdicts = [line.writes(sender=f"u{n}", per_connection=30) for n in range(31)]
+    assert verdicts == [Verdict(None)] * 30 + [Verdict("rate_limited")]
 
 
 def test_a_machine_that_answers_every_answer_is_answered_no_more():

@@ -37,3 +37,10 @@ def test_a_database_this_version_does_not_speak_is_refused_rather_than_ignored()
         Settings.from_env({"POSTROOM_DATABASE_URL": "mysql://x:secret@y/z"})
     assert "secret" not in str(refused.value)
     assert Settings.from_env({"POSTROOM_DATABASE_URL": "postgresql://x/y"}).database_url == "postgresql://x/y"
+
+
+def test_days_that_are_no_number_are_refused():
+    assert Settings.from_env({"POSTROOM_RETENTION_DAYS": " 90 "}).retention_days == 90
+    for wrong in ("-1", "3.5", "a month", "²"):
+        with pytest.raises(SettingInvalid, match="RETENTION"):
+            Settings.from_env({"POSTROOM_RETENTION_DAYS": wrong})

@@ -26,6 +26,7 @@ from gateway.ledger.protocol import (
     Finish,
     LedgerUnavailable,
     Piece,
+    Pruned,
     RouteChange,
     RunRecord,
     Session,
@@ -44,6 +45,7 @@ from gateway.ledger.sql import (
     moves,
     pairings,
     people,
+    prune,
     routes,
     sessions,
     turns,
@@ -401,6 +403,10 @@ class SqlLedger:
     async def erase(self, connection_id: str, person: str) -> Erased:
         """See Ledger."""
         return await self._writer.run(lambda db: erase.erase(db, connection_id, person), lambda _: self._call())
+
+    async def prune(self, before: float, limit: int) -> Pruned:
+        """See Ledger."""
+        return await self._writer.run(lambda db: prune.prune(db, before, limit))
 
     # -- several gateways
 

@@ -15,6 +15,7 @@ from tests.gateway.ledger.conformance_letters import DeadLetters
 from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
 from tests.gateway.ledger.conformance_pairings import Pairings
 from tests.gateway.ledger.conformance_people import People
+from tests.gateway.ledger.conformance_prune import Pruning
 from tests.gateway.ledger.conformance_turns import Endings, Leases, Order, Retries, Waking
 from tests.gateway.ledger.support import Store
 
@@ -40,6 +41,7 @@ class Conformance(
     People,
     Gateways,
     Pairings,
+    Pruning,
 ):
     @pytest.fixture
     def store(self) -> Store:
