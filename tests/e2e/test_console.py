@@ -129,6 +129,33 @@ async def test_from_nothing_to_a_live_agent(home: Home) -> None:
         assert await gateway.stop() == 0
 
 
+async def test_what_was_typed_is_still_there_when_it_is_refused(home: Home) -> None:
+    home.agent("desk", "Answer.")
+    async with a_browser() as browser:
+        gateway = await home.up()
+        page = await Demo(home, gateway.port, {}).enter(browser)
+        await page.goto(f"http://127.0.0.1:{gateway.port}/console/agents")
+        if not await page.get_by_label("Id", exact=True).is_visible():
+            await page.get_by_text("Make an agent").click()
+        await page.get_by_label("Id", exact=True).fill("desk")
+        await page.get_by_label("What it does, in one sentence").fill("Answers for the shop.")
+        await page.get_by_label("read", exact=True).check()
+        await page.get_by_role("button", name="Make it").click()
+        await expect(page.locator("[data-refused]")).to_be_visible()
+        await expect(page.get_by_label("What it does, in one sentence")).to_have_value("Answers for the shop.")
+        await expect(page.get_by_label("read", exact=True)).to_be_checked()
+        await page.get_by_label("Id", exact=True).fill("desk-two")
+        await page.get_by_role("button", name="Make it").click()
+        await expect(page.get_by_text("Made. Write what it does")).to_be_visible()
+
+        await page.goto(f"http://127.0.0.1:{gateway.port}/console/connections/add/telegram")
+        await page.get_by_label("Id", exact=True).fill("shop")
+        await page.get_by_label("Bot token").fill("not a token, and a secret")
+        await page.get_by_role("button", name="Save").click()
+        assert "not a token" not in str(await page.evaluate("JSON.stringify(sessionStorage)"))
+        assert await gateway.stop() == 0
+
+
 async def test_each_phone_is_answered_and_names_are_just_names(home: Home) -> None:
     async with a_demo(home) as demo, a_browser() as browser:
         for channel, url in demo.controls.items():
