@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 import stat
 from pathlib import Path
 
 from channels.errors import PostroomError
+from gateway.private_file import write_private
 from gateway.settings import Settings
 
 SHORTEST = 32
@@ -24,9 +24,8 @@ class AccessTokenInvalid(PostroomError):
 def access_token(settings: Settings) -> str:
     """The token of this home, made on first use in a file that only the owner can read. Raises AccessTokenInvalid."""
     path = _path(settings)
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
-        _write(path, replace=False)
+        write_private(path, _fresh(), replace=False)
     if (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         raise AccessTokenInvalid(
             f"The access token can be read by others (mode {mode:o}).",
@@ -40,8 +39,7 @@ def access_token(settings: Settings) -> str:
 
 def new_access_token(settings: Settings) -> str:
     """A fresh token; the one before no longer works."""
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _write(_path(settings), replace=True)
+    write_private(_path(settings), _fresh(), replace=True)
     return access_token(settings)
 
 
@@ -52,23 +50,8 @@ def shows_token(header: str, token: str) -> bool:
     return scheme.lower() == "bearer" and hmac.compare_digest(shown, token.encode())
 
 
-def _write(path: Path, *, replace: bool) -> None:
-    """Put a whole file there at once; without `replace`, one that another process put there first stays."""
-    fresh = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(32))
-            file.flush()
-            os.fsync(file.fileno())
-        if replace:
-            fresh.replace(path)
-        else:
-            path.hardlink_to(fresh)
-    except FileExistsError:
-        pass
-    finally:
-        fresh.unlink(missing_ok=True)
+def _fresh() -> str:
+    return secrets.token_urlsafe(32)
 
 
 def _path(settings: Settings) -> Path:

@@ -21,7 +21,7 @@ from gateway.holding import Holding
 from gateway.ledger.protocol import Ledger
 from gateway.media import Media
 from gateway.settings import Settings
-from gateway.vault import Vault
+from gateway.vault import Vault, VaultSealBroken
 from routes.connection import Connection, ConnectionStatus
 
 log = structlog.get_logger()
@@ -149,14 +149,15 @@ class Connections:
         rows = {c.id: c for c in await self._ledger.connections()}
         for connection_id, opened in list(self._opened.items()):
             row = rows.get(connection_id)
+            sealed = await self._ledger.secrets(connection_id)
             if (
                 row is None
                 or _wiring(row) != _wiring(opened.connection)
-                or await self._ledger.secrets(connection_id) != opened.sealed
+                or (sealed != opened.sealed and not self._same(connection_id, opened.sealed, sealed))
             ):
                 await self._close(connection_id)
             else:
-                self._opened[connection_id] = replace(opened, connection=row)
+                self._opened[connection_id] = replace(opened, connection=row, sealed=sealed)
         for row in rows.values():
             if row.enabled and row.id not in self._opened and self._failed.get(row.id) != row:
                 await self._open(row, intakes)
@@ -185,6 +186,18 @@ class Connections:
         for row in await self._ledger.connections():
             if row.id == connection_id and (row.status, row.status_detail) != (status, detail):
                 await self._ledger.put_connection(replace(row, status=status, status_detail=detail))
+
+    def _same(self, connection_id: str, before: dict[str, bytes], after: dict[str, bytes]) -> bool:
+        """Whether the secrets are those in use, sealed anew. What this vault can't open is no reason to fall silent."""
+        try:
+            opened = self._vault.open_all(after)
+        except VaultSealBroken as error:
+            log.error("secrets_not_opened", connection=connection_id, error=str(error))
+            return True
+        try:
+            return self._vault.open_all(before) == opened
+        except VaultSealBroken:  # its key was retired meanwhile
+            return False
 
     async def _open(self, row: Connection, intakes: IntakeOf) -> None:
         try:

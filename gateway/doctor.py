@@ -46,11 +46,12 @@ def _home(settings: Settings) -> Finding:
 
 def _key(settings: Settings) -> Finding:
     try:
-        load_vault(settings.key_path)
+        older = load_vault(settings.key_path).older_keys
     except PostroomError as error:
         return Finding("key", False, error.message, error.fix)
     source = "POSTROOM_KEY" if os.environ.get("POSTROOM_KEY") else "a file only you can read"
-    return Finding("key", True, f"The vault's key comes from {source}.")
+    rotated = f" {older} older key(s) still open what was sealed before; see: postroom key retire" if older else ""
+    return Finding("key", True, f"The vault's key comes from {source}.{rotated}")
 
 
 def _disk(settings: Settings) -> Finding:

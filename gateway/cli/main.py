@@ -20,6 +20,7 @@ from gateway.cli import (
     doctor,
     erase,
     explain,
+    key,
     mcp,
     package,
     pairing,
@@ -44,7 +45,6 @@ app.command()(rehearse.rehearse)
 app.command()(chat.chat)
 app.command()(doctor.doctor)
 app.command()(explain.explain)
-app.command()(run.key)
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(erase.erase)
@@ -58,6 +58,7 @@ agent.app.command("deploy")(route.about_an_agent(route.deploy))
 app.add_typer(agent.app, name="agent")
 app.add_typer(package.bench, name="bench")
 app.add_typer(route.app, name="route")
+app.add_typer(key.app, name="key")
 app.add_typer(build.approvals, name="approval")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(run.console_app, name="console")

@@ -1,4 +1,4 @@
-"""`postroom init`, `up` and `key`: making a home, and running the gateway."""
+"""`postroom init` and `up`: making a home, and running the gateway."""
 
 from __future__ import annotations
 
@@ -36,13 +36,6 @@ def init() -> None:
     out.print(f"Home: {settings.home}")
     out.print(f"Agents: {settings.agents_dir}  (one folder each; `postroom agent list` shows what is found)")
     out.print("Next: postroom connection add telegram --id shop --token-env SHOP_TOKEN")
-
-
-def key() -> None:
-    """Print a new vault key for POSTROOM_KEY."""
-    from gateway.vault import new_key
-
-    out.print(new_key())
 
 
 def up(

@@ -396,6 +396,13 @@ class Ledger(Protocol):
         """The sealed secrets of a connection."""
         ...
 
+    async def reseal(self, seal: Callable[[bytes], bytes]) -> int:
+        """Write every secret of every connection as `seal` answers it, in one transaction; how many there are.
+
+        Whatever `seal` raises is raised here, and nothing is written.
+        """
+        ...
+
     async def routes(self) -> list[Route]:
         """All, by id."""
         ...

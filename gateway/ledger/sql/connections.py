@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pydantic import TypeAdapter
@@ -34,6 +34,8 @@ _REMOVE = "DELETE FROM connections WHERE id = ?"
 _REMOVE_REST = ("DELETE FROM secrets WHERE connection_id = ?", "DELETE FROM routes WHERE connection_id = ?")
 
 _SECRETS = "SELECT name, sealed FROM secrets WHERE connection_id = ?"
+
+_ALL_SECRETS = "SELECT connection_id, name, sealed FROM secrets"
 
 
 def connections(db: Database) -> list[Connection]:
@@ -72,3 +74,11 @@ def remove_connection(db: Database, connection_id: str) -> None:
 def secrets(db: Database, connection_id: str) -> dict[str, bytes]:
     """The sealed secrets of a connection, by name."""
     return dict(db.execute(_SECRETS, (connection_id,)).fetchall())
+
+
+def reseal(db: Database, seal: Callable[[bytes], bytes]) -> int:
+    """Seal every secret anew. How many there are."""
+    in_series(db)
+    rows = db.execute(_ALL_SECRETS).fetchall()
+    db.executemany(_SEAL, [(connection_id, name, seal(sealed)) for connection_id, name, sealed in rows])
+    return len(rows)

@@ -330,6 +330,10 @@ class SqlLedger:
         """See Ledger."""
         return await self._reader.run(lambda db: connections.secrets(db, connection_id))
 
+    async def reseal(self, seal: Callable[[bytes], bytes]) -> int:
+        """See Ledger."""
+        return await self._writer.run(lambda db: connections.reseal(db, seal))
+
     async def routes(self) -> list[Route]:
         """See Ledger."""
         return await self._reader.run(routes.routes)

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.ledger.protocol import Ledger
 from tests.gateway.ledger.conformance_approvals import Approvals
-from tests.gateway.ledger.conformance_configuration import Connections, Routes, Versions
+from tests.gateway.ledger.conformance_configuration import Connections, Resealing, Routes, Versions
 from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, Sending
 from tests.gateway.ledger.conformance_holds import Gateways
 from tests.gateway.ledger.conformance_letters import DeadLetters
@@ -42,6 +42,7 @@ class Conformance(
     Gateways,
     Pairings,
     Pruning,
+    Resealing,
 ):
     @pytest.fixture
     def store(self) -> Store:

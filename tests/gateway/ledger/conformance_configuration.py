@@ -85,6 +85,27 @@ class Connections:
         assert error.value.fix
 
 
+class Resealing:
+    async def test_every_secret_is_written_anew_or_none(self, ledger: Ledger) -> None:
+        await ledger.put_connection(SHOP, {"token": b"1", "other": b"2"})
+        await ledger.put_connection(replace(SHOP, id="team"), {"token": b"3"})
+        version = await ledger.config_version()
+
+        def refuse(sealed: bytes) -> bytes:
+            if sealed == b"3":
+                raise RuntimeError("no key")
+            return sealed * 2
+
+        with pytest.raises(RuntimeError, match="no key"):
+            await ledger.reseal(refuse)
+        assert await ledger.secrets("shop") == {"token": b"1", "other": b"2"}
+        assert await ledger.config_version() == version
+        assert await ledger.reseal(lambda sealed: sealed * 2) == 3
+        assert await ledger.secrets("shop") == {"token": b"11", "other": b"22"}
+        assert await ledger.secrets("team") == {"token": b"33"}
+        assert await ledger.config_version() > version
+
+
 class Routes:
     async def test_routes_come_back_as_they_went_in(self, ledger: Ledger) -> None:
         await ledger.change_routes(lambda _c, _r: RouteChange((FULL, PLAIN, NOTHING), "deploy"))

@@ -143,6 +143,7 @@ QUERIES = {
 READS_ALL = {
     "connections._ALL": ["SCAN connections"],
     "connections._NAMES": ["SCAN secrets"],
+    "connections._ALL_SECRETS": ["SCAN secrets"],
     "routes._ALL": ["SCAN routes"],
     "routes._VERSION": ["SCAN config"],
     # rare enough
