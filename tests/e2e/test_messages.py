@@ -58,11 +58,11 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(channel: str, home: Home, script) -> AsyncIterator[Stage]:
+async def staged(channel: str, home: Home, script, *options: str) -> AsyncIterator[Stage]:
     async with ScriptedModel(script) as model:
         home.env |= {**model.env, "POSTROOM_MODEL": "openai-chat:scripted"}
         home.agent("desk", "Answer.")
-        async with open_line(channel, home) as line:
+        async with open_line(channel, home, *options) as line:
             await line.deploy("desk")
             yield Stage(line, model, home)
 
