@@ -137,3 +137,12 @@ def _link(path: str) -> AgentInvalid:
 
 def _unreadable(path: str, error: OSError) -> AgentInvalid:
     return AgentInvalid(f"can't be read: {error.strerror}.", file=path, fix="Check its permissions.")
+
+
+def sync_folder(folder: Path) -> None:
+    """Put a folder's names on disk: a file that was put in place is there after a crash once its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

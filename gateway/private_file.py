@@ -7,6 +7,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from agents_runtime.tree import sync_folder
+
 
 def write_private(path: Path, text: str, *, replace: bool) -> None:
     """Put a whole 0600 file there at once, on disk when this returns, with its folder if need be.
@@ -28,13 +30,4 @@ def write_private(path: Path, text: str, *, replace: bool) -> None:
                 path.hardlink_to(fresh)
     finally:
         fresh.unlink(missing_ok=True)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A name is on disk when its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)

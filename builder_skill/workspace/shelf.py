@@ -15,7 +15,7 @@ from pathlib import Path
 from agents_runtime.invalid import AgentInvalid
 from agents_runtime.manifest import is_identifier
 from agents_runtime.registry import AgentMissing
-from agents_runtime.tree import MANIFEST, digest, survey
+from agents_runtime.tree import MANIFEST, digest, survey, sync_folder
 from builder_skill.desk import Desk
 from channels.errors import PostroomError
 
@@ -171,7 +171,7 @@ def _to_trash(desk: Desk, agent_id: str) -> str:
     trash.mkdir(parents=True, exist_ok=True)
     name = f"{agent_id}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}.{secrets.token_hex(3)}"
     (desk.agents_dir / agent_id).rename(trash / name)
-    _sync(trash)
+    sync_folder(trash)
     return name
 
 
@@ -221,7 +221,7 @@ def _write_all(folder: Path, files: Mapping[str, str]) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         _write(folder / path, text)
     for each in {folder, *(folder / parent for path in files for parent in Path(path).parents)}:
-        _sync(each)
+        sync_folder(each)
 
 
 def _write(path: Path, text: str) -> None:
@@ -229,11 +229,3 @@ def _write(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

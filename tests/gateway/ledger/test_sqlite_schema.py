@@ -5,27 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+from gateway.ledger import sql
 from gateway.ledger.protocol import LedgerInUse
-from gateway.ledger.sql import (
-    connections,
-    deliveries,
-    erase,
-    holds,
-    inbox,
-    letters,
-    lines,
-    listings,
-    moves,
-    pairings,
-    prune,
-    routes,
-    sessions,
-    turns,
-)
 from gateway.ledger.sql.schema import LedgerTooNew, Step
 from gateway.ledger.sqlite import open_sqlite
 from gateway.ledger.sqlite.lock import worker_lock
@@ -115,22 +102,7 @@ class TestMigrations:
             assert await states(ledger, CHAT) == [("text 1", "waiting", "")]
 
 
-MODULES = (
-    connections,
-    deliveries,
-    erase,
-    holds,
-    inbox,
-    letters,
-    lines,
-    listings,
-    moves,
-    pairings,
-    prune,
-    routes,
-    sessions,
-    turns,
-)
+MODULES = [import_module(f"{sql.__name__}.{each.name}") for each in iter_modules(sql.__path__)]
 QUERIES = {
     f"{module.__name__.rsplit('.', 1)[1]}.{name}" + (f".{n}" if n else ""): sql
     for module in MODULES
@@ -150,6 +122,11 @@ READS_ALL = {
     "moves._REPOINT.1": ["SCAN turns"],
     # never run by itself: what the two below begin with
     "listings._SUMMARY": ["SCAN c"],
+    # in the order of the key, up to a limit
+    "approvals._NEWEST": ["SCAN approvals"],
+    "people._AUDIT": ["SCAN audit"],
+    # a row for each conversation that a person answers
+    "people._TAKEN": ["SCAN takeovers"],
     # in the order of an index, up to a limit
     "listings._CONVERSATIONS": ["SCAN c USING INDEX conversations_by_last"],
     "routes._DEPLOYMENTS": ["SCAN deployments"],
