@@ -115,6 +115,37 @@ async def exchange(client: RehearsalClient, user: str, count: int) -> list[float
 
 
 @asynccontextmanager
+async def slow_shop(home: Path, seconds: float, **more: str) -> AsyncIterator[tuple[RehearsalClient, dict[str, str]]]:
+    """A home with its connection and route, a model that takes `seconds`, and the environment for gateways on them."""
+    port = free_port()
+    async with (
+        running([sys.executable, "-m", "bench.model", str(port), str(seconds)]),
+        rehearsal() as (client, base_url),
+    ):
+        await answering(port)
+        env = {
+            **os.environ,
+            "POSTROOM_HOME": str(home),
+            "POSTROOM_MODEL": "openai-chat:slow",
+            "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1",
+            "BENCH_TOKEN": TOKEN,
+            **more,
+        }
+        await command(env, *ADD, base_url)
+        await command(env, "route", "deploy", "--connection", "shop", "--agent", "front-desk")
+        yield client, env
+
+
+@asynccontextmanager
+async def gateway(env: dict[str, str]) -> AsyncIterator[None]:
+    """A gateway that is ready."""
+    port = free_port()
+    async with running([str(POSTROOM), "up", "--port", str(port)], env):
+        await answering(port, "/readyz")
+        yield
+
+
+@asynccontextmanager
 async def rehearsal() -> AsyncIterator[tuple[RehearsalClient, str]]:
     """A rehearsal server in a process of its own."""
     port = free_port()

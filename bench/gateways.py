@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import tempfile
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from bench.__main__ import ADD, POSTROOM, TOKEN, answering, command, exchange, free_port, rehearsal, running
+from bench.__main__ import exchange, gateway, slow_shop
 from tests.support.postgres import running_server
 
 CHATS = 300
@@ -29,26 +27,10 @@ async def measure(gateways: int) -> float:
     """Answers per second with so many gateways."""
     with running_server() as server, server.schema() as url, tempfile.TemporaryDirectory() as home:
         async with AsyncExitStack() as stack:
-            model_port = free_port()
-            await stack.enter_async_context(
-                running([sys.executable, "-m", "bench.model", str(model_port), str(MODEL_SECONDS)])
-            )
-            await answering(model_port)
-            client, base_url = await stack.enter_async_context(rehearsal())
-            env = {
-                **os.environ,
-                "POSTROOM_HOME": str(Path(home)),
-                "POSTROOM_DATABASE_URL": url,
-                "POSTROOM_MODEL": "openai-chat:slow",
-                "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
-                "BENCH_TOKEN": TOKEN,
-            }
-            await command(env, *ADD, base_url)
-            await command(env, "route", "deploy", "--connection", "shop", "--agent", "front-desk")
+            shop = slow_shop(Path(home), MODEL_SECONDS, POSTROOM_DATABASE_URL=url)
+            client, env = await stack.enter_async_context(shop)
             for _ in range(gateways):
-                port = free_port()
-                await stack.enter_async_context(running([str(POSTROOM), "up", "--port", str(port)], env))
-                await answering(port, "/readyz")
+                await stack.enter_async_context(gateway(env))
             await asyncio.gather(*(exchange(client, f"warm{n}", 1) for n in range(8)))
             started = time.perf_counter()
             await asyncio.gather(*(exchange(client, f"chat{n}", 1) for n in range(CHATS)))
