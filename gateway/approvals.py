@@ -17,7 +17,8 @@ from builder_skill.tools.tool import AnyBuilderTool, call, find, read_input
 from channels.errors import PostroomError
 from channels.message import Conversation
 from gateway.ledger.approval import Approval
-from gateway.ledger.protocol import Ledger, NotFound
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
 
 ALL = "*"
 """In the tools that need no approval: all of them."""

@@ -18,7 +18,7 @@ from channels.errors import PostroomError
 from channels.message import Button, Conversation, InboundMessage
 from gateway.approvals import CODE, Approvals
 from gateway.ledger.approval import Approval
-from gateway.ledger.protocol import NotFound
+from gateway.ledger.errors import NotFound
 from routes.connection import Connection
 
 APPROVE, REFUSE = "approve", "refuse"

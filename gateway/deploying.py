@@ -10,7 +10,8 @@ from builder_skill.system_skill import AGENT_ID
 from channels.errors import PostroomError
 from gateway.builder import KNOWN
 from gateway.connecting import is_by_webhook
-from gateway.ledger.protocol import Deployment, Ledger
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Deployment
 from gateway.settings import Settings
 from routes.connection import Connection
 from routes.deploy import decide_deploy, decide_disable, decide_enable

@@ -12,7 +12,8 @@ from pathlib import Path
 from agents_runtime.state import slug
 from channels.message import Conversation
 from gateway.attachments import Attachments
-from gateway.ledger.protocol import Erased, Ledger
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Erased
 from gateway.settings import Settings
 
 

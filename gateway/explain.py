@@ -17,7 +17,8 @@ from channels.message import InboundMessage
 from channels.registry import load
 from gateway.builder import KNOWN
 from gateway.connections import Opened
-from gateway.ledger.protocol import Ledger, StoredMessage
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import StoredMessage
 from gateway.times import iso
 from routes.access import admit
 from routes.connection import Connection

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import structlog
 
-from gateway.ledger.protocol import Ledger, LedgerUnavailable
+from gateway.ledger.errors import LedgerUnavailable
+from gateway.ledger.protocol import Ledger
 
 log = structlog.get_logger()
 

@@ -14,7 +14,8 @@ from channels.adapter import HookRequest
 from channels.errors import PayloadError, PostroomError, VerificationError
 from gateway import metrics
 from gateway.connections import Connections
-from gateway.ledger.protocol import Depths, LedgerUnavailable
+from gateway.ledger.errors import LedgerUnavailable
+from gateway.ledger.records import Depths
 from gateway.media import Media
 from gateway.pipeline import Pipeline
 from gateway.slow import Watch

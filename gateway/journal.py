@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateway.ledger.protocol import Ledger, Turn
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from gateway.ledger.protocol import Depths
+from gateway.ledger.records import Depths
 
 REGISTRY = CollectorRegistry()
 

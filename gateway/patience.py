@@ -8,7 +8,7 @@ from typing import ParamSpec
 
 import structlog
 
-from gateway.ledger.protocol import LedgerUnavailable
+from gateway.ledger.errors import LedgerUnavailable
 
 P = ParamSpec("P")
 

@@ -30,7 +30,9 @@ from gateway.brakes import NOTICE, Brakes, Verdict
 from gateway.builder import heard
 from gateway.connections import Connections, Opened
 from gateway.journal import TurnJournal
-from gateway.ledger.protocol import Delivery, Finish, LeaseLost, Ledger, Piece, RunRecord, Session, Turn
+from gateway.ledger.errors import LeaseLost
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Delivery, Finish, Piece, RunRecord, Session, Turn
 from gateway.outgoing import attach
 from gateway.pairing import offer
 from gateway.patience import until_written

@@ -28,8 +28,9 @@ from gateway.connections import Connections, Opened, media_of
 from gateway.desk import lay_desk
 from gateway.holding import Holding
 from gateway.http import Hooks, Part, build_app
+from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.opening import open_ledger
-from gateway.ledger.protocol import Ledger, LedgerUnavailable
+from gateway.ledger.protocol import Ledger
 from gateway.pipeline import Pipeline
 from gateway.ports import PortTaken
 from gateway.retention import keep_to

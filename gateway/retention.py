@@ -8,7 +8,8 @@ from pathlib import Path
 
 import structlog
 
-from gateway.ledger.protocol import Ledger, LedgerUnavailable
+from gateway.ledger.errors import LedgerUnavailable
+from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
 
 log = structlog.get_logger()

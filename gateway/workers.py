@@ -10,7 +10,9 @@ from contextlib import suppress
 import structlog
 
 from channels.errors import PostroomError
-from gateway.ledger.protocol import Delivery, LeaseLost, Ledger, LedgerUnavailable, Turn
+from gateway.ledger.errors import LeaseLost, LedgerUnavailable
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Delivery, Turn
 from gateway.patience import until_written
 from gateway.pipeline import Pipeline
 

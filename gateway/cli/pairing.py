@@ -9,8 +9,9 @@ from pydantic import JsonValue
 
 from gateway.cli.output import err, listing
 from gateway.cli.support import Json, with_ledger
+from gateway.ledger.errors import NotFound
 from gateway.ledger.pairing import Pairing
-from gateway.ledger.protocol import Ledger, NotFound
+from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
 from gateway.times import iso
 

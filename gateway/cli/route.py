@@ -14,7 +14,8 @@ from rich.markup import escape
 from channels.errors import PostroomError
 from gateway.cli.output import Row, err, listing, out, print_json
 from gateway.cli.support import Json, Project, use, with_ledger
-from gateway.ledger.protocol import Deployment, Ledger
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Deployment
 from gateway.settings import Settings
 from routes.deploy import DeployRefused
 from routes.route import AccessPolicy, describe_route

@@ -11,7 +11,8 @@ import typer
 from pydantic import JsonValue
 
 from channels.errors import PostroomError
-from gateway.ledger.protocol import Ledger, NotFound
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
 from gateway.settings import Settings
 from routes.connection import Connection
 

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from gateway import metrics
 from gateway.http import build_app
-from gateway.ledger.protocol import Depths
+from gateway.ledger.records import Depths
 from gateway.slow import Watch
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,8 @@ from channels.message import Action, Conversation, InboundMessage, Sender
 from gateway.approvals import INTERRUPTED_AFTER, Approvals
 from gateway.builder import heard
 from gateway.desk import lay_desk
-from gateway.ledger.protocol import Ledger, NotFound
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
 from gateway.ledger.sqlite import open_sqlite
 from gateway.places import agent_roots
 from gateway.settings import Settings

@@ -9,7 +9,8 @@ from agents_runtime.state import slug
 from channels.message import Conversation
 from gateway.attachments import Attachments
 from gateway.erasing import erase_person
-from gateway.ledger.protocol import Finish, Ledger, RunRecord
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Finish, RunRecord
 from gateway.ledger.sqlite import open_sqlite
 from gateway.settings import Settings
 from tests.gateway.ledger.support import message, piece, session

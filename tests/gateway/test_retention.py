@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from gateway.ledger.protocol import Finish
+from gateway.ledger.records import Finish
 from gateway.ledger.sqlite import open_sqlite
 from gateway.retention import DAY, keep_to, prune_once
 from gateway.settings import Settings

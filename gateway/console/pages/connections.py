@@ -13,7 +13,7 @@ from channels.registry import load, names
 from gateway.checks import check_connection
 from gateway.connecting import make_connection
 from gateway.console.stage import PERSON, Stage
-from gateway.ledger.protocol import NotFound
+from gateway.ledger.errors import NotFound
 from routes.connection import Connection
 
 

@@ -13,7 +13,8 @@ from channels.markdown.measure import segments
 from channels.message import OutboundMessage
 from gateway.console.stage import BASE, PERSON, Stage
 from gateway.explain import Step, explain_stored
-from gateway.ledger.protocol import Delivery, NotFound, Piece, RunRecord, StoredMessage
+from gateway.ledger.errors import NotFound
+from gateway.ledger.records import Delivery, Piece, RunRecord, StoredMessage
 
 SHOWN = 100
 

@@ -11,9 +11,9 @@ from typing import TypeVar
 import psycopg
 import structlog
 
+from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.postgres.clock import ServerClock
 from gateway.ledger.postgres.sessions import Sessions, patient
-from gateway.ledger.protocol import LedgerUnavailable
 from gateway.ledger.sql.database import Database
 from gateway.ledger.sql.job import Job, Queued
 

@@ -11,8 +11,8 @@ import psycopg
 import structlog
 from psycopg.conninfo import make_conninfo
 
+from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.postgres.database import PostgresDatabase
-from gateway.ledger.protocol import LedgerUnavailable
 from gateway.ledger.sql.database import Database
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import TypeAdapter
 
 from gateway.ledger.approval import Approval, ApprovalState
-from gateway.ledger.protocol import NotFound
+from gateway.ledger.errors import NotFound
 from gateway.ledger.sql.database import Database
 
 _APPROVAL = TypeAdapter(Approval)

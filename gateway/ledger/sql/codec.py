@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from channels.adapter import Call
 from channels.message import Conversation, InboundMessage
-from gateway.ledger.protocol import Delivery, RunRecord, StoredMessage
+from gateway.ledger.records import Delivery, RunRecord, StoredMessage
 from gateway.ledger.sql.database import Row
 
 CONVERSATION = "c.connection_id, c.chat_id, c.thread_id"

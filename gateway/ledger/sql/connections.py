@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from gateway.ledger.protocol import NotFound
+from gateway.ledger.errors import NotFound
 from gateway.ledger.sql.database import Database
 from routes.connection import Connection
 

@@ -8,7 +8,7 @@ from ulid import ULID
 
 from channels.adapter import Receipt
 from channels.message import StatusUpdate
-from gateway.ledger.protocol import Delivery, DueDeliveries, Piece
+from gateway.ledger.records import Delivery, DueDeliveries, Piece
 from gateway.ledger.sql.codec import CONVERSATION, DELIVERY, read_conversation, read_delivery
 from gateway.ledger.sql.database import Database
 from gateway.ledger.sql.lines import lock_line_of_delivery, refresh_deliveries

@@ -9,7 +9,7 @@ from ulid import ULID
 
 from channels.adapter import Call
 from channels.message import Conversation, InboundMessage, Sender
-from gateway.ledger.protocol import Erased
+from gateway.ledger.records import Erased
 from gateway.ledger.sql.database import Database
 from gateway.ledger.sql.lines import refresh_deliveries, refresh_turns
 

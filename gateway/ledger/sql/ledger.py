@@ -13,8 +13,9 @@ from channels.errors import PostroomError
 from channels.message import Conversation, InboundMessage, StatusUpdate
 from gateway.ledger.approval import Approval, ApprovalState
 from gateway.ledger.audit import Change, Takeover
+from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.pairing import Pairing
-from gateway.ledger.protocol import (
+from gateway.ledger.records import (
     Claims,
     ConversationSummary,
     DeadLetter,
@@ -24,10 +25,8 @@ from gateway.ledger.protocol import (
     DueDeliveries,
     Erased,
     Finish,
-    LedgerUnavailable,
     Piece,
     Pruned,
-    RouteChange,
     RunRecord,
     Session,
     StoredMessage,
@@ -52,6 +51,7 @@ from gateway.ledger.sql import (
 )
 from gateway.ledger.sql.database import Database
 from gateway.ledger.sql.lines import line_of
+from routes.change import RouteChange
 from routes.connection import Connection
 from routes.route import Route
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from channels.adapter import Call
 from channels.message import InboundMessage
-from gateway.ledger.protocol import DeadLetter, NotFound
+from gateway.ledger.errors import NotFound
+from gateway.ledger.records import DeadLetter
 from gateway.ledger.sql.codec import read_conversation
 from gateway.ledger.sql.database import Database
 from gateway.ledger.sql.lines import lock_line_of_delivery, lock_line_of_turn, refresh_deliveries, refresh_turns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.ledger.protocol import ConversationSummary, Delivery, Depths, NotFound, StoredMessage
+from gateway.ledger.errors import NotFound
+from gateway.ledger.records import ConversationSummary, Delivery, Depths, StoredMessage
 from gateway.ledger.sql.codec import (
     CONVERSATION,
     DELIVERY,

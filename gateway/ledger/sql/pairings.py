@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gateway.ledger.errors import NotFound
 from gateway.ledger.pairing import Pairing
-from gateway.ledger.protocol import NotFound
 from gateway.ledger.sql.connections import in_series
 from gateway.ledger.sql.database import Database
 

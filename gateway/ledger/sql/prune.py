@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.ledger.protocol import Pruned
+from gateway.ledger.records import Pruned
 from gateway.ledger.sql.database import Database, Row
 
 # Rows come in the order of their numbers, so the first that is young enough ends what has to be looked at.

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from pydantic import TypeAdapter
 
-from gateway.ledger.protocol import Deployment, RouteChange
+from gateway.ledger.records import Deployment
 from gateway.ledger.sql.connections import connections, in_series, put_connection
 from gateway.ledger.sql.database import Database
+from routes.change import RouteChange
 from routes.connection import Connection
 from routes.route import Route, access_from_json, access_to_json
 from routes.scope import scope_from_json, scope_to_json

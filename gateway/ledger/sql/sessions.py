@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from channels.message import Conversation
-from gateway.ledger.protocol import RunRecord, Session
+from gateway.ledger.records import RunRecord, Session
 from gateway.ledger.sql.codec import RUN, read_conversation, read_run
 from gateway.ledger.sql.database import Database
 

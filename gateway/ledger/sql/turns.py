@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ulid import ULID
 
 from channels.message import Conversation, InboundMessage
-from gateway.ledger.protocol import Claims, Finish, LeaseLost, Turn
+from gateway.ledger.errors import LeaseLost
+from gateway.ledger.records import Claims, Finish, Turn
 from gateway.ledger.sql.codec import read_conversation, read_message
 from gateway.ledger.sql.database import Database, Row
 from gateway.ledger.sql.deliveries import queue

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.ledger.protocol import LedgerInUse
+from gateway.ledger.errors import LedgerInUse
 
 
 @contextmanager

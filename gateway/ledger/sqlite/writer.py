@@ -13,7 +13,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from gateway.ledger.protocol import LedgerUnavailable
+from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.sql.job import Job, Queued, Tell, Work
 from gateway.ledger.sqlite.schema import SqliteDatabase
 

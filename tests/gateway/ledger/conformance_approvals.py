@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.ledger.protocol import Approval, Ledger, NotFound
+from gateway.ledger.approval import Approval
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
 from tests.gateway.ledger.support import CHAT, START, Store
 
 ASKED = Approval("a1", "agent_create", {"id": "shop", "tools": ["read"]}, "+ shop", "builder", START, CHAT)

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from channels.errors import PostroomError
-from gateway.ledger.protocol import Ledger, NotFound, RouteChange
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
+from routes.change import RouteChange
 from routes.connection import Connection
 from routes.route import Access, Route
 from routes.scope import Scope

@@ -8,7 +8,8 @@ import pytest
 
 from channels.adapter import Call, Receipt
 from channels.message import Conversation, StatusUpdate
-from gateway.ledger.protocol import Finish, Ledger, Piece
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Finish, Piece
 from tests.gateway.ledger.support import (
     CHAT,
     LONG,

@@ -7,7 +7,9 @@ import asyncio
 import pytest
 
 from channels.adapter import Receipt
-from gateway.ledger.protocol import Depths, Finish, Ledger, NotFound, Turn
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Depths, Finish, Turn
 from tests.gateway.ledger.support import (
     CHAT,
     LONG,

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from channels.message import Conversation, Sender
-from gateway.ledger.protocol import Finish, Ledger, NotFound
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Finish
 from tests.gateway.ledger.support import (
     CHAT,
     OTHER,

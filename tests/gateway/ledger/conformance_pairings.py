@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.ledger.errors import NotFound
 from gateway.ledger.pairing import Pairing
-from gateway.ledger.protocol import Ledger, NotFound
+from gateway.ledger.protocol import Ledger
 from tests.gateway.ledger.support import START, Store
 
 ANN = Pairing("AAAA", "shop", "r1", "u1", "Ann", START + 3600)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gateway.ledger.audit import Change, Takeover
-from gateway.ledger.protocol import Ledger, NotFound
+from gateway.ledger.errors import NotFound
+from gateway.ledger.protocol import Ledger
 from tests.gateway.ledger.support import CHAT, OTHER, START, Store, message
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from gateway.ledger.protocol import Finish, Ledger
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Finish
 from tests.gateway.ledger.support import (
     CHAT,
     OTHER,

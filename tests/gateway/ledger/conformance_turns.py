@@ -7,7 +7,9 @@ import asyncio
 import pytest
 
 from channels.message import Conversation
-from gateway.ledger.protocol import Depths, Finish, LeaseLost, Ledger, Turn
+from gateway.ledger.errors import LeaseLost
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Depths, Finish, Turn
 from tests.gateway.ledger.support import (
     CHAT,
     LONG,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from channels.message import Conversation
-from gateway.ledger.protocol import Finish, LeaseLost, Turn
+from gateway.ledger.errors import LeaseLost
+from gateway.ledger.records import Finish, Turn
 from gateway.ledger.sql.ledger import SqlLedger
 from tests.gateway.ledger.support import Clock, message, piece, said
 

@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 
 from channels.adapter import Call, Receipt
 from channels.message import ChatKind, Conversation, InboundMessage, Sender, message_id
-from gateway.ledger.protocol import Delivery, Finish, Ledger, Piece, RunRecord, Session, Turn
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Delivery, Finish, Piece, RunRecord, Session, Turn
 
 START = 1_000_000.0
 LONG = 5

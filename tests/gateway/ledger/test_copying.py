@@ -14,9 +14,12 @@ from channels.adapter import Receipt
 from gateway.ledger import copying
 from gateway.ledger.audit import Change
 from gateway.ledger.copying import CopyRefused, database_to_embedded, embedded_to_database
+from gateway.ledger.errors import LedgerInUse, LedgerUnavailable
 from gateway.ledger.postgres import open_postgres
-from gateway.ledger.protocol import Finish, Ledger, LedgerInUse, LedgerUnavailable, RouteChange
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Finish
 from gateway.ledger.sqlite import open_sqlite
+from routes.change import RouteChange
 from routes.connection import Connection
 from routes.route import Route
 from tests.gateway.ledger.support import (

@@ -14,10 +14,12 @@ import pytest
 
 from channels.adapter import Receipt
 from channels.message import Conversation, StatusUpdate
+from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.postgres import open_postgres
 from gateway.ledger.postgres.schema import migrate, steps
 from gateway.ledger.postgres.sessions import connect
-from gateway.ledger.protocol import Delivery, Finish, Ledger, LedgerUnavailable, Turn
+from gateway.ledger.protocol import Ledger
+from gateway.ledger.records import Delivery, Finish, Turn
 from gateway.ledger.sql.schema import LedgerTooNew, Step
 from tests.gateway.ledger.support import CHAT, claim_one, due_one, message, piece, said, states, statuses
 from tests.support.postgres import Server, running_server

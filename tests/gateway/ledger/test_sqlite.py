@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from channels.message import Conversation
-from gateway.ledger.protocol import LedgerInUse, LedgerUnavailable, NotFound, RouteChange
+from gateway.ledger.errors import LedgerInUse, LedgerUnavailable, NotFound
 from gateway.ledger.sql.ledger import NotTheWorker, SqlLedger
 from gateway.ledger.sqlite import open_sqlite
+from routes.change import RouteChange
 from tests.gateway.ledger.support import CHAT, OTHER, Clock, claim, claim_one, due_one, message, piece, states
 
 

@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 import pytest
 
 from gateway.ledger import sql
-from gateway.ledger.protocol import LedgerInUse
+from gateway.ledger.errors import LedgerInUse
 from gateway.ledger.sql.schema import LedgerTooNew, Step
 from gateway.ledger.sqlite import open_sqlite
 from gateway.ledger.sqlite.lock import worker_lock
