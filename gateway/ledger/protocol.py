@@ -23,9 +23,11 @@ from gateway.ledger.records import (
     Depths,
     DueDeliveries,
     Erased,
+    Fault,
     Finish,
     Piece,
     Pruned,
+    Pulse,
     RunRecord,
     Session,
     StoredMessage,
@@ -173,6 +175,14 @@ class Ledger(Protocol):
 
     async def depths(self) -> Depths:
         """How much waits."""
+        ...
+
+    async def pulse(self, seconds: float) -> Pulse:
+        """What went on in the last so many seconds, and how old is what waits."""
+        ...
+
+    async def faults(self) -> list[Fault]:
+        """What must never be in a ledger and is in this one: none. Reads all of it, on one consistent state."""
         ...
 
     # -- connections, secrets, routes

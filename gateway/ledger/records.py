@@ -202,3 +202,43 @@ class Pruned:
     def rows(self) -> int:
         """All of them."""
         return self.messages + self.deliveries + self.runs + self.sessions
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionPulse:
+    """Of one connection in a while: messages taken in, how many of them are answered, pieces sent and failed."""
+
+    connection_id: str
+    received: int = 0
+    answered: int = 0
+    sent: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What is going on, for `doctor` and `top`.
+
+    `oldest_open` is when the oldest message without an end came, `oldest_unsent` when the oldest piece not yet sent was
+    written; None where there is none. `newest` is when the last message came. `run_seconds` are the runs that ended in
+    the while, in order of length, `tokens` what they used. `gateways` are those that live, where several can.
+    """
+
+    connections: tuple[ConnectionPulse, ...]
+    oldest_open: float | None
+    oldest_unsent: float | None
+    newest: float | None
+    unknown: int
+    run_seconds: tuple[float, ...]
+    tokens: int
+    gateways: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that must never be in a ledger, how often it is, and one of them."""
+
+    code: str
+    message: str
+    count: int
+    sample: str

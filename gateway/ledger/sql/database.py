@@ -55,3 +55,7 @@ class Database(Protocol):
     def lock_name(self, name: str) -> None:
         """Hold a name until the transaction ends, for what has no row yet."""
         ...
+
+    def damage(self) -> list[str]:
+        """What the engine finds wrong with what it stored; nothing where it looks after that by itself."""
+        ...

@@ -24,9 +24,11 @@ from gateway.ledger.records import (
     Depths,
     DueDeliveries,
     Erased,
+    Fault,
     Finish,
     Piece,
     Pruned,
+    Pulse,
     RunRecord,
     Session,
     StoredMessage,
@@ -37,6 +39,7 @@ from gateway.ledger.sql import (
     connections,
     deliveries,
     erase,
+    faults,
     holds,
     inbox,
     letters,
@@ -45,6 +48,7 @@ from gateway.ledger.sql import (
     pairings,
     people,
     prune,
+    pulse,
     routes,
     sessions,
     turns,
@@ -311,6 +315,15 @@ class SqlLedger:
     async def depths(self) -> Depths:
         """See Ledger."""
         return await self._reader.run(listings.depths)
+
+    async def pulse(self, seconds: float) -> Pulse:
+        """See Ledger."""
+        now = self._now()
+        return await self._reader.run(lambda db: pulse.pulse(db, now - seconds, now))
+
+    async def faults(self) -> list[Fault]:
+        """See Ledger."""
+        return await self._reader.run(faults.faults)
 
     # -- connections, secrets, routes
 

@@ -30,6 +30,10 @@ class SqliteDatabase(sqlite3.Connection):
     def lock_name(self, name: str) -> None:
         """See Database."""
 
+    def damage(self) -> list[str]:
+        """See Database."""
+        return [said for (said,) in self.execute("PRAGMA integrity_check") if said != "ok"]
+
 
 def connect(path: Path, *, writable: bool) -> SqliteDatabase:
     """Open the file; a writer's commits are on disk when they return. Raises sqlite3.Error."""

@@ -10,8 +10,10 @@ from gateway.ledger.protocol import Ledger
 from tests.gateway.ledger.conformance_approvals import Approvals
 from tests.gateway.ledger.conformance_configuration import Connections, Resealing, Routes, Versions
 from tests.gateway.ledger.conformance_deliveries import Doubt, Moves, Reports, Sending
+from tests.gateway.ledger.conformance_erase import Erasing
 from tests.gateway.ledger.conformance_holds import Gateways
 from tests.gateway.ledger.conformance_letters import DeadLetters
+from tests.gateway.ledger.conformance_looking import Looking
 from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
 from tests.gateway.ledger.conformance_pairings import Pairings
 from tests.gateway.ledger.conformance_people import People
@@ -42,6 +44,8 @@ class Conformance(
     Gateways,
     Pairings,
     Pruning,
+    Looking,
+    Erasing,
     Resealing,
 ):
     @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from channels.adapter import Call, Receipt
 from channels.message import ChatKind, Conversation, InboundMessage, Sender, message_id
 from gateway.ledger.protocol import Ledger
-from gateway.ledger.records import Delivery, Finish, Piece, RunRecord, Session, Turn
+from gateway.ledger.records import Delivery, Fault, Finish, Piece, RunRecord, Session, Turn
 
 START = 1_000_000.0
 LONG = 5
@@ -39,6 +39,10 @@ class Store(Protocol):
     lease: float
 
     def open(self, *, worker: bool = True) -> AbstractAsyncContextManager[Ledger]: ...
+
+    def broken(self, sql: str) -> list[Fault]:
+        """The faults after a statement that is undone again."""
+        ...
 
 
 def message(

@@ -164,6 +164,10 @@ READS_ALL = {
     # an index that holds only what is open
     "deliveries._SENDING": ["SCAN deliveries USING INDEX deliveries_open"],
     "turns._VOID_LEASES": ["SCAN turns USING INDEX turns_open"],
+    "pulse._LIVING": ["SCAN holds", "USE TEMP B-TREE FOR ORDER BY"],
+    "pulse._UNKNOWN": ["SCAN deliveries USING INDEX deliveries_dead"],
+    "pulse._RECEIVED": ["USE TEMP B-TREE FOR GROUP BY"],
+    "pulse._SENT": ["USE TEMP B-TREE FOR GROUP BY"],
     "listings._DEPTHS": [
         "SCAN CONSTANT ROW",
         "SCAN messages USING INDEX messages_waiting",
