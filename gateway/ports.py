@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
+
 from channels.errors import PostroomError
 
 
@@ -15,3 +17,11 @@ class PortTaken(PostroomError):
             f"Port {port} on {host} can't be used: {error.strerror or error}.",
             fix="Stop what uses it, or pick another --port.",
         )
+
+
+def is_local(host: str) -> bool:
+    """Whether a host's name is this machine's own."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -9,6 +9,7 @@ import typer
 from channels.errors import PostroomError
 from gateway.cli import (
     agent,
+    audit,
     backup,
     build,
     chat,
@@ -21,6 +22,7 @@ from gateway.cli import (
     erase,
     explain,
     key,
+    ledger,
     mcp,
     package,
     pairing,
@@ -28,6 +30,7 @@ from gateway.cli import (
     route,
     run,
     tool,
+    top,
 )
 from gateway.cli.output import fail
 
@@ -44,6 +47,8 @@ app.command()(demo.demo)
 app.command()(rehearse.rehearse)
 app.command()(chat.chat)
 app.command()(doctor.doctor)
+app.command()(audit.audit)
+app.command()(top.top)
 app.command()(explain.explain)
 app.command()(backup.backup)
 app.command()(backup.restore)
@@ -63,6 +68,7 @@ app.add_typer(build.approvals, name="approval")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(run.console_app, name="console")
 app.add_typer(db.app, name="db")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(pairing.app, name="pairing")
 app.add_typer(conversation.conversations, name="conversation")
 app.add_typer(conversation.dead_letters, name="dead-letter")

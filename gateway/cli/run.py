@@ -13,12 +13,11 @@ from channels.errors import PostroomError
 from gateway import logs
 from gateway.cli.output import err, out
 from gateway.cli.support import Project
+from gateway.ports import is_local
 from gateway.settings import Settings
 
 if TYPE_CHECKING:
     from gateway.console.keys import Keys
-
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 Role = Literal["viewer", "operator", "owner"]
 
@@ -62,7 +61,7 @@ class ConsoleOpen(PostroomError):
 
 def refuse_open_console(settings: Settings, host: str) -> None:
     """Raise ConsoleOpen for an address beyond this machine without TLS in front."""
-    if host not in LOOPBACK and not settings.trusted_proxy:
+    if not is_local(host) and not settings.trusted_proxy:
         raise ConsoleOpen(
             f"The console would be open on {host} without TLS.",
             fix="Put a TLS proxy in front and set POSTROOM_TRUSTED_PROXY=1, or start with --no-console.",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents_runtime.registry import Registry
+from channels.adapter import Finding
 from channels.message import Conversation, InboundMessage, Sender
 from channels.slack.rehearsal import SlackRehearsal
 from channels.telegram.rehearsal import TelegramRehearsal
@@ -139,14 +140,19 @@ async def test_doctor_tells_of_silence_without_asking_the_provider(settings, ser
     at = [time.time() - 40 * 86_400]
     async with open_sqlite(settings.ledger_path, worker=False, clock=lambda: at[0]) as ledger:
         await add(ledger, settings, server)
+
+        async def silent() -> list[Finding]:
+            areas = await examine(settings, ledger, Registry([]))
+            return [f for area in areas for f in area.findings if f.code == "silence"]
+
         for n in range(20):
             at[0] += 86_400
             await ledger.accept([event(n)])
-        found = [f for f in await examine(settings, ledger, Registry([])) if f.code == "silence"]
+        found = await silent()
         assert [("'shop'" in f.message, "20 days" in f.message) for f in found] == [(True, True)]
         (row,) = await ledger.connections()
         await ledger.put_connection(replace(row, enabled=False))
-        assert not [f for f in await examine(settings, ledger, Registry([])) if f.code == "silence"]
+        assert not await silent()
 
 
 async def test_a_secret_that_is_gone_needs_attention(ledger, settings, server):

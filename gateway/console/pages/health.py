@@ -26,7 +26,7 @@ class Health:
             request,
             "health.html",
             title="Health",
-            findings=await examine(stage.settings, stage.ledger, stage.registry),
+            areas=await examine(stage.settings, stage.ledger, stage.registry),
             depths=await stage.ledger.depths(),
             size=size,
             free=shutil.disk_usage(stage.settings.home).free,

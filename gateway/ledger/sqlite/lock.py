@@ -14,7 +14,7 @@ from gateway.ledger.errors import LedgerInUse
 @contextmanager
 def worker_lock(path: Path) -> Iterator[None]:
     """Be the one worker on the ledger at `path`. Raises LedgerInUse where another process is."""
-    beside = path.with_name(f"{path.name}.lock")
+    beside = _beside(path)
     beside.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -32,3 +32,22 @@ def worker_lock(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(file)
+
+
+def has_worker(path: Path) -> bool:
+    """Whether a process works on the ledger at `path`."""
+    try:
+        file = os.open(_beside(path), os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
