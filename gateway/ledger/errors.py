@@ -27,3 +27,9 @@ class NotFound(PostroomError):
     """No such row."""
 
     code = "not_found"
+
+
+class StateChanged(PostroomError):
+    """Another gateway wrote the file of an agent's state since it was read. Nothing was changed."""
+
+    code = "state_changed"

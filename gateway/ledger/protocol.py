@@ -15,6 +15,7 @@ from gateway.ledger.approval import Approval, ApprovalState
 from gateway.ledger.audit import Change, Takeover
 from gateway.ledger.pairing import Pairing
 from gateway.ledger.records import (
+    Bundle,
     Claims,
     ConversationSummary,
     DeadLetter,
@@ -30,6 +31,7 @@ from gateway.ledger.records import (
     Pulse,
     RunRecord,
     Session,
+    StateFile,
     StoredMessage,
     Turn,
 )
@@ -291,6 +293,42 @@ class Ledger(Protocol):
 
         What waits, runs or is a dead letter stays, and so do the dedupe keys.
         """
+        ...
+
+    # -- agents, where gateways share them
+    async def state(self, agent_id: str, folder: str, known: Mapping[str, int]) -> dict[str, StateFile] | None:
+        """The files of a folder of state whose version is not the one `known`; None if it was never begun."""
+        ...
+
+    async def begin_state(self, agent_id: str, folder: str, files: Mapping[str, bytes]) -> None:
+        """Begin a folder with these files, unless somebody was quicker."""
+        ...
+
+    async def put_state(self, turn: Turn, agent_id: str, folder: str, path: str, file: StateFile) -> None:
+        """Write one file if the one there is of the version before `file`'s, or there is none before version 1.
+
+        Raises StateChanged, or LeaseLost where the turn is no longer this worker's.
+        """
+        ...
+
+    async def drop_states(self, folders: Collection[str]) -> int:
+        """Drop these folders of every agent's state; how many there were."""
+        ...
+
+    async def publish(self, bundle: Bundle) -> None:
+        """Make this bundle the one that counts for its agent."""
+        ...
+
+    async def unpublish(self, agent_id: str) -> None:
+        """Publish the agent no longer. Raises NotFound."""
+        ...
+
+    async def published(self) -> dict[str, str]:
+        """Which agents are published, as the digests of their bundles."""
+        ...
+
+    async def bundle(self, digest: str) -> Bundle:
+        """One bundle. Raises NotFound."""
         ...
 
     # -- several gateways

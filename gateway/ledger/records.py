@@ -242,3 +242,22 @@ class Fault:
     message: str
     count: int
     sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file of an agent's state. `version` counts from 1 and grows with every write."""
+
+    version: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """An agent as it was published: an archive by its digest, when and by whom."""
+
+    agent_id: str
+    digest: str
+    content: bytes
+    author: str
+    at: float = 0.0

@@ -16,6 +16,7 @@ from gateway.ledger.audit import Change, Takeover
 from gateway.ledger.errors import LedgerUnavailable
 from gateway.ledger.pairing import Pairing
 from gateway.ledger.records import (
+    Bundle,
     Claims,
     ConversationSummary,
     DeadLetter,
@@ -31,6 +32,7 @@ from gateway.ledger.records import (
     Pulse,
     RunRecord,
     Session,
+    StateFile,
     StoredMessage,
     Turn,
 )
@@ -51,6 +53,7 @@ from gateway.ledger.sql import (
     pulse,
     routes,
     sessions,
+    shared,
     turns,
 )
 from gateway.ledger.sql.database import Database
@@ -424,6 +427,45 @@ class SqlLedger:
     async def prune(self, before: float, limit: int) -> Pruned:
         """See Ledger."""
         return await self._writer.run(lambda db: prune.prune(db, before, limit))
+
+    # -- agents, where gateways share them
+
+    async def state(self, agent_id: str, folder: str, known: Mapping[str, int]) -> dict[str, StateFile] | None:
+        """See Ledger."""
+        return await self._reader.run(lambda db: shared.state(db, agent_id, folder, known))
+
+    async def begin_state(self, agent_id: str, folder: str, files: Mapping[str, bytes]) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: shared.begin_state(db, agent_id, folder, files))
+
+    async def put_state(self, turn: Turn, agent_id: str, folder: str, path: str, file: StateFile) -> None:
+        """See Ledger."""
+
+        def put(db: Database) -> None:
+            turns.fenced(db, turn)
+            shared.put_state(db, agent_id, folder, path, file)
+
+        await self._writer.run(put)
+
+    async def drop_states(self, folders: Collection[str]) -> int:
+        """See Ledger."""
+        return await self._writer.run(lambda db: shared.drop_states(db, folders))
+
+    async def publish(self, bundle: Bundle) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: shared.publish(db, replace(bundle, at=self._now())))
+
+    async def unpublish(self, agent_id: str) -> None:
+        """See Ledger."""
+        await self._writer.run(lambda db: shared.unpublish(db, agent_id))
+
+    async def published(self) -> dict[str, str]:
+        """See Ledger."""
+        return await self._reader.run(shared.published)
+
+    async def bundle(self, digest: str) -> Bundle:
+        """See Ledger."""
+        return await self._reader.run(lambda db: shared.bundle(db, digest))
 
     # -- several gateways
 

@@ -97,14 +97,14 @@ def claim(db: Database, owner: str, limit: int, lease: float, now: float, fresh:
 
 def renew(db: Database, turn: Turn, lease_until: float) -> None:
     """Move the end of the lease."""
-    line = _fenced(db, turn)
+    line = fenced(db, turn)
     db.execute(_RENEW, (lease_until, turn.id))
     refresh_turns(db, line)
 
 
 def retry(db: Database, turn: Turn, at: float, error: str) -> None:
     """Queue the turn again, its messages and place kept."""
-    line = _fenced(db, turn)
+    line = fenced(db, turn)
     db.execute(_REQUEUE, (at, error, turn.id))
     refresh_turns(db, line)
 
@@ -112,7 +112,7 @@ def retry(db: Database, turn: Turn, at: float, error: str) -> None:
 def release(db: Database, turn: Turn, now: float) -> None:
     """Queue the turn again as if it had not been claimed."""
     try:
-        line = _fenced(db, turn)
+        line = fenced(db, turn)
     except LeaseLost:
         return
     db.execute(_RELEASE, (now, turn.id))
@@ -121,7 +121,7 @@ def release(db: Database, turn: Turn, now: float) -> None:
 
 def finish(db: Database, turn: Turn, end: Finish, now: float) -> tuple[float | None, float | None]:
     """End the turn with all that comes of it. When the conversation's next turn and delivery are due, if at all."""
-    line = _fenced(db, turn)
+    line = fenced(db, turn)
     heard = {m.id: m.mentions_bot for m in turn.messages}
     ended = 0
     for seq, id_, mentions, _ in db.execute(_TAKEN, (turn.id,)).fetchall():
@@ -153,7 +153,7 @@ def journal(db: Database, turn: Turn, key: str) -> str | None:
 
 def record(db: Database, turn: Turn, key: str, result: str) -> None:
     """Record a result; the first one stands."""
-    _fenced(db, turn)
+    fenced(db, turn)
     db.execute(_RECORD, (turn.id, key, result))
 
 
@@ -179,7 +179,7 @@ def _ready(db: Database, limit: int, fresh: int, now: float) -> list[Row]:
     return [row for row in lines(_READY, limit) if row[0] not in known][: limit - len(newest)] + newest
 
 
-def _fenced(db: Database, turn: Turn) -> int:
+def fenced(db: Database, turn: Turn) -> int:
     """The line of a turn that is still this worker's. It is where the chat is now, if it moved. Raises LeaseLost."""
     lock_line_of_turn(db, turn.id)
     row = db.execute(_FENCE, (turn.id, turn.owner, turn.epoch)).fetchone()

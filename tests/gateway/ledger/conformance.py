@@ -18,6 +18,7 @@ from tests.gateway.ledger.conformance_messages import Holds, Messages, Twins
 from tests.gateway.ledger.conformance_pairings import Pairings
 from tests.gateway.ledger.conformance_people import People
 from tests.gateway.ledger.conformance_prune import Pruning
+from tests.gateway.ledger.conformance_shared import Shared
 from tests.gateway.ledger.conformance_turns import Endings, Leases, Order, Retries, Waking
 from tests.gateway.ledger.support import Store
 
@@ -46,6 +47,7 @@ class Conformance(
     Pruning,
     Looking,
     Erasing,
+    Shared,
     Resealing,
 ):
     @pytest.fixture

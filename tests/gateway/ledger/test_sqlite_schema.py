@@ -164,6 +164,10 @@ READS_ALL = {
     # an index that holds only what is open
     "deliveries._SENDING": ["SCAN deliveries USING INDEX deliveries_open"],
     "turns._VOID_LEASES": ["SCAN turns USING INDEX turns_open"],
+    # one row for each published agent; a person's erasure
+    "shared._PUBLISHED": ["SCAN published"],
+    "shared._DROP": ["SCAN states"],
+    "shared._DROP_BUNDLES": ["SCAN bundles", "SCAN published"],
     "pulse._LIVING": ["SCAN holds", "USE TEMP B-TREE FOR ORDER BY"],
     "pulse._UNKNOWN": ["SCAN deliveries USING INDEX deliveries_dead"],
     "pulse._RECEIVED": ["USE TEMP B-TREE FOR GROUP BY"],
