@@ -123,6 +123,7 @@ class Loop:
             inbox=self._request.inbox,
             conversation=self._request.messages[0].conversation,
             show=self.asides.append,
+            guard=self._request.guard,
         )
         parameters = ModelRequestParameters(
             function_tools=speaker.tools.definitions, instruction_parts=[InstructionPart(content=speaker.prompt)]

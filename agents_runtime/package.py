@@ -9,7 +9,7 @@ from typing import Literal
 from agents_runtime.manifest import Manifest
 from agents_runtime.skill import Skill
 
-Source = Literal["bundled", "user", "project", "project-local"]
+Source = Literal["bundled", "published", "user", "project", "project-local"]
 
 
 @dataclass(frozen=True, slots=True)

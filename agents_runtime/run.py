@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from pydantic import JsonValue
 
 from agents_runtime.package import AgentPackage
+from agents_runtime.tools.tool import StateGuard, Unguarded
 from channels.errors import PostroomError
 from channels.message import Button, InboundMessage
 
@@ -55,7 +56,8 @@ class RunRequest:
     """One turn for an agent: its messages in order, what its model saw before, and where it runs.
 
     `history` is what the last run of the session returned, empty for a new one. `state_dir` is the real folder behind
-    the agent's `state/`. `manner` is the channel's manner of writing. `inbox` holds the fetched attachments.
+    the agent's `state/`, `guard` goes around each call that touches it. `manner` is the channel's manner of writing.
+    `inbox` holds the fetched attachments.
     """
 
     agent: AgentPackage
@@ -66,6 +68,7 @@ class RunRequest:
     now: datetime
     journal: Journal
     inbox: Path | None = None
+    guard: StateGuard = Unguarded()
 
 
 @dataclass(frozen=True, slots=True)

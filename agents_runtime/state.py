@@ -29,15 +29,7 @@ def state_dir(package: AgentPackage, conversation: Conversation, sender_id: str,
     trusted, base = (
         (home / "state", home / "state" / package.id) if package.source == "bundled" else (package.directory, seeds)
     )
-    match package.manifest.state_scope:
-        case "agent":
-            folder = base
-        case "sender":
-            folder = base / "senders" / slug(conversation.connection_id, sender_id)
-        case _:
-            folder = (
-                base / "conversations" / slug(conversation.connection_id, conversation.chat_id, conversation.thread_id)
-            )
+    folder = base / folder_of(package, conversation, sender_id)
     if os.path.realpath(folder) != f"{os.path.realpath(trusted)}/{folder.relative_to(trusted)}":
         raise AgentInvalid(
             "a link leads out of it, and the agent writes there.",
@@ -47,6 +39,18 @@ def state_dir(package: AgentPackage, conversation: Conversation, sender_id: str,
     if not folder.is_dir():
         _make(folder, seeds, package.manifest.state_files)
     return folder
+
+
+def folder_of(package: AgentPackage, conversation: Conversation, sender_id: str) -> str:
+    """Whose state it is, as a folder below the agent's `state/`; an empty string where all share one."""
+    match package.manifest.state_scope:
+        case "agent":
+            return ""
+        case "sender":
+            return f"senders/{slug(conversation.connection_id, sender_id)}"
+        case _:
+            key = (conversation.connection_id, conversation.chat_id, conversation.thread_id)
+            return f"conversations/{slug(*key)}"
 
 
 def scratch_state(package: AgentPackage, folder: Path) -> None:

@@ -106,9 +106,13 @@ class Toolset:
         )
 
     async def _carry_out(self, tool: AnyTool, arguments: BaseModel, context: ToolContext, effects: Effects) -> str:
-        if tool.side_effect:
-            return await effects.once(tool.name, arguments, lambda: tool.call(context, arguments))
-        return await tool.call(context, arguments)
+        async def act() -> str:
+            if not tool.touches_state:
+                return await tool.call(context, arguments)
+            async with context.guard(writes=tool.side_effect):
+                return await tool.call(context, arguments)
+
+        return await effects.once(tool.name, arguments, act) if tool.side_effect else await act()
 
     def _find(self, name: str) -> AnyTool:
         tool = self._by_call.get(name)

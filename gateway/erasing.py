@@ -31,7 +31,8 @@ async def erase_person(settings: Settings, ledger: Ledger, connection_id: str, p
     """Erase a person on one connection, for good: nothing of them stays in the ledger's file either."""
     erased = await ledger.erase(connection_id, person)
     files = _files(settings, erased)
-    states = _states(settings, connection_id, person, erased.conversations)
+    names = _state_names(connection_id, person, erased.conversations)
+    states = _states(settings, names) + await ledger.drop_states(names)
     _overwrite(settings.ledger_path)
     return Report(len(erased.messages), len(erased.conversations), files, states)
 
@@ -54,18 +55,14 @@ def _files(settings: Settings, erased: Erased) -> int:
     return len(gone)
 
 
-def _states(settings: Settings, connection_id: str, person: str, private: tuple[Conversation, ...]) -> int:
-    names = {
-        "senders": {slug(connection_id, person)},
-        "conversations": {slug(c.connection_id, c.chat_id, c.thread_id) for c in private},
-    }
-    found = [
-        folder
-        for state in _state_folders(settings)
-        for kind, slugs in names.items()
-        for each in slugs
-        if (folder := state / kind / each).is_dir()
-    ]
+def _state_names(connection_id: str, person: str, private: tuple[Conversation, ...]) -> list[str]:
+    """The folders of state that are about them, as below any agent's `state/`."""
+    conversations = (f"conversations/{slug(c.connection_id, c.chat_id, c.thread_id)}" for c in private)
+    return [f"senders/{slug(connection_id, person)}", *conversations]
+
+
+def _states(settings: Settings, names: list[str]) -> int:
+    found = [folder for state in _state_folders(settings) for name in names if (folder := state / name).is_dir()]
     for folder in found:
         shutil.rmtree(folder)
     return len(found)

@@ -24,6 +24,7 @@ from gateway.ledger.sqlite import open_sqlite
 from gateway.pipeline import Pipeline
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
+from gateway.states import LocalStates
 from gateway.vault import load_vault
 from gateway.workers import Workers
 from routes.change import RouteChange
@@ -76,6 +77,7 @@ async def open_terminal(
             registry=registry,
             run=Runner(models, tools).run,
             takes_images=models.takes_images,
+            states=LocalStates(settings.home),
             settings=settings,
             statuses=frozenset({"draft", "production"}),
         )

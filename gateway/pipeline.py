@@ -18,7 +18,6 @@ from agents_runtime.package import AgentPackage
 from agents_runtime.registry import AgentMissing, Registry
 from agents_runtime.run import ModelFailed, Run, RunRequest, RunResult, StepRecord
 from agents_runtime.sessions import carry_over, next_session
-from agents_runtime.state import state_dir
 from agents_runtime.tools.grants import AgentHeldBack
 from builder_skill.system_skill import AGENT_ID
 from channels.errors import ConversationMoved, PostroomError, SendRefused, SendRetry
@@ -39,6 +38,7 @@ from gateway.patience import until_written
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
 from gateway.sorting import Owned, Sorted, Stranger, sort_turn
+from gateway.states import States
 from routes.access import CODE
 from routes.route import Route
 
@@ -70,6 +70,7 @@ class Pipeline:
         registry: Registry,
         run: Run,
         takes_images: Callable[[AgentPackage], bool],
+        states: States,
         settings: Settings,
         statuses: frozenset[str] = frozenset({"production"}),
         approvals: Approvals | None = None,
@@ -80,7 +81,7 @@ class Pipeline:
         self._registry = registry
         self._run = run
         self._takes_images = takes_images
-        self._settings = settings
+        self._states = states
         self._statuses = statuses
         self._approvals = approvals
         self._attachments = Attachments(settings.home)
@@ -172,20 +173,20 @@ class Pipeline:
             messages = tuple([await self._with_files(opened, package, m) for m in owned.messages])
             if self._approvals is not None and package.source == "bundled" and package.id == AGENT_ID:
                 messages = await heard(self._approvals, opened.connection, messages)
-            request = RunRequest(
-                agent=package,
-                messages=messages,
-                history=history if verdict == "keep" else carry_over(history, verdict),
-                state_dir=await asyncio.to_thread(
-                    state_dir, package, turn.conversation, owned.messages[0].sender.id, self._settings.home
-                ),
-                manner=opened.channel.manner,
-                now=datetime.now(UTC).astimezone(),
-                journal=TurnJournal(self._ledger, turn),
-                inbox=self._attachments.inbox(turn.conversation),
-            )
-            result = await self._while_typing(opened, owned.messages[0], self._run(request))
-            result, files = await self._with_own_files(opened, request, result)
+            async with self._states.open(turn, package, owned.messages[0].sender.id) as state:
+                request = RunRequest(
+                    agent=package,
+                    messages=messages,
+                    history=history if verdict == "keep" else carry_over(history, verdict),
+                    state_dir=state.folder,
+                    guard=state.guard,
+                    manner=opened.channel.manner,
+                    now=datetime.now(UTC).astimezone(),
+                    journal=TurnJournal(self._ledger, turn),
+                    inbox=self._attachments.inbox(turn.conversation),
+                )
+                result = await self._while_typing(opened, owned.messages[0], self._run(request))
+                result, files = await self._with_own_files(opened, request, result)
         except (AgentMissing, AgentInvalid, AgentHeldBack) as error:
             await self._try_again(turn, opened, f"{error.code}: {error}", passing=False, sorted_turn=sorted_turn)
             return

@@ -16,13 +16,21 @@ _PLACES = TypeAdapter(list[Path])
 
 
 def agent_roots(
-    settings: Settings, project: str | None = None, *, declared: Sequence[Path] | None = None
+    settings: Settings,
+    project: str | None = None,
+    *,
+    declared: Sequence[Path] | None = None,
+    serving: bool = False,
 ) -> Sequence[Root]:
     """The places of agents, from the least specific. A project's are only there when asked for.
 
-    `declared` are the folders a postroom.yaml names; without it, those of the one that was applied last.
+    `declared` are the folders a postroom.yaml names; without it, those of the one that was applied last. Where gateways
+    share a database, a published agent comes before the user's own to whoever is `serving`, and after it to the tools
+    that change it.
     """
     roots = [Root(bundled_root(), "bundled"), Root(builder_root(), "bundled"), Root(settings.agents_dir, "user")]
+    if settings.database_url:
+        roots.insert(3 if serving else 2, Root(settings.published_dir, "published"))
     folders = declared_places(settings) if declared is None else declared
     roots += [Root(folder, "project") for folder in folders]
     if project is not None:
@@ -34,17 +42,19 @@ def agent_roots(
 class Places:
     """The places of agents as they are now, for a process that stays: another one may apply a postroom.yaml."""
 
-    def __init__(self, settings: Settings, project: str | None = None) -> None:
+    def __init__(self, settings: Settings, project: str | None = None, *, serving: bool = False) -> None:
         self._settings = settings
         self._project = project
+        self._serving = serving
         self._stamp: Stamp = None
-        self._roots = agent_roots(settings, project)
+        self._roots = agent_roots(settings, project, serving=serving)
 
     def __call__(self) -> Sequence[Root]:
         """The places, from the least specific."""
         stamp = stamp_of(str(_path(self._settings)))
         if stamp != self._stamp:
-            self._stamp, self._roots = stamp, agent_roots(self._settings, self._project)
+            self._stamp = stamp
+            self._roots = agent_roots(self._settings, self._project, serving=self._serving)
         return self._roots
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,10 +33,13 @@ from gateway.ledger.opening import open_ledger
 from gateway.ledger.protocol import Ledger
 from gateway.pipeline import Pipeline
 from gateway.ports import PortTaken
+from gateway.publishing import lay_out
 from gateway.retention import keep_to
 from gateway.routebook import RouteBook
 from gateway.settings import Settings
+from gateway.shared_states import SharedStates
 from gateway.slow import Watch
+from gateway.states import LocalStates
 from gateway.vault import Vault
 from gateway.workers import Workers
 from routes.resolve import RouteTable
@@ -69,6 +72,7 @@ async def run_gateway(
     vault: Vault,
     registry: Registry,
     *,
+    serving: Registry | None = None,
     host: str,
     port: int,
     console: Keys | None = None,
@@ -76,6 +80,7 @@ async def run_gateway(
 ) -> AsyncIterator[Gateway]:
     """A gateway that receives, answers and delivers until the context ends; then it drains.
 
+    `serving` has the agents that answer, where they are others than those that tools change.
     With the `console`'s keys it serves the console too; `controls` are the rehearsal servers its phones use.
 
     Raises LedgerInUse where another process works on the ledger, PortTaken where the address is in use.
@@ -95,9 +100,10 @@ async def run_gateway(
             ledger=ledger,
             connections=connections,
             routes=routes,
-            registry=registry,
+            registry=serving or registry,
             run=runner.run,
             takes_images=models.takes_images,
+            states=SharedStates(ledger, settings.home) if settings.database_url else LocalStates(settings.home),
             settings=settings,
             approvals=approvals,
         )
@@ -145,10 +151,12 @@ async def run_gateway(
             if connections.holding is not None:
                 await connections.holding.start()
             version = await ledger.config_version()
+            await lay_out(settings, ledger)
             await routes.reload(ledger)
             await connections.sync(partial(_intake, pipeline))
             workers.start()
-            watcher = asyncio.create_task(_watch(ledger, version, routes, connections, pipeline), name="config")
+            seen = partial(lay_out, settings, ledger)
+            watcher = asyncio.create_task(_watch(ledger, version, seen, routes, connections, pipeline), name="config")
             state["ready"] = True
             pruning = asyncio.create_task(keep_to(settings, ledger), name="retention")
             warmed = asyncio.create_task(asyncio.to_thread(warming), name="templates")
@@ -194,8 +202,15 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> int:
     return bound
 
 
-async def _watch(ledger: Ledger, version: int, routes: RouteBook, connections: Connections, pipeline: Pipeline) -> None:
-    """See changes of connections and routes within a second, whichever process made them."""
+async def _watch(
+    ledger: Ledger,
+    version: int,
+    see_agents: Callable[[], Awaitable[None]],
+    routes: RouteBook,
+    connections: Connections,
+    pipeline: Pipeline,
+) -> None:
+    """See changes of published agents, connections and routes within a second, whichever process made them."""
     while True:
         await asyncio.sleep(CONFIG_POLL)
         try:
@@ -203,6 +218,7 @@ async def _watch(ledger: Ledger, version: int, routes: RouteBook, connections: C
             if current == version:
                 continue
             version = current
+            await see_agents()
             await routes.reload(ledger)
             await connections.sync(partial(_intake, pipeline))
             log.info("configuration_reloaded")

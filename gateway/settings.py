@@ -48,6 +48,11 @@ class Settings:
         return self.home / "agents"
 
     @property
+    def published_dir(self) -> Path:
+        """The agents that were published to all gateways, as this one has them."""
+        return self.home / "published"
+
+    @property
     def key_path(self) -> Path:
         """The vault's key where POSTROOM_KEY is not set."""
         return self.home / "key"

@@ -147,7 +147,11 @@ def _listing(context: ToolContext, path: str) -> str:
     return "\n".join(lines) or "No files yet."
 
 
-READ = Tool("read", "Read a text file.", ReadArguments, _read)
-WRITE_FILE = Tool("write_file", "Write a whole file under state/.", WriteArguments, _write, side_effect=True)
-EDIT_FILE = Tool("edit_file", "Replace text in a file under state/.", EditArguments, _edit, side_effect=True)
-LIST_FILES = Tool("list_files", "List files with their sizes.", ListArguments, _list)
+READ = Tool("read", "Read a text file.", ReadArguments, _read, touches_state=True)
+WRITE_FILE = Tool(
+    "write_file", "Write a whole file under state/.", WriteArguments, _write, side_effect=True, touches_state=True
+)
+EDIT_FILE = Tool(
+    "edit_file", "Replace text in a file under state/.", EditArguments, _edit, side_effect=True, touches_state=True
+)
+LIST_FILES = Tool("list_files", "List files with their sizes.", ListArguments, _list, touches_state=True)

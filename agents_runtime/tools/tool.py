@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -30,11 +31,29 @@ class Aside:
     buttons: tuple[Button, ...] = ()
 
 
+class StateGuard(Protocol):
+    """Stands around each tool call that touches state: before it the folder is as it is everywhere, after it what was
+    written is so everywhere too. Raises a ToolError where somebody else wrote the same meanwhile."""
+
+    def __call__(self, *, writes: bool) -> AbstractAsyncContextManager[None]:
+        """Enter before the call, leave after it."""
+        ...
+
+
+class Unguarded:
+    """The guard of a folder that nobody else has."""
+
+    def __call__(self, *, writes: bool) -> AbstractAsyncContextManager[None]:
+        """Nothing to do."""
+        return nullcontext()
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may touch in one run. `run_skill(name, input)` runs a sub-skill and returns its answer.
 
-    `conversation` is where the turn came from; `show` puts something under the answer.
+    `conversation` is where the turn came from; `show` puts something under the answer; `guard` goes around what
+    touches `state_dir`.
     """
 
     agent: AgentPackage
@@ -43,12 +62,14 @@ class ToolContext:
     inbox: Path | None = None
     conversation: Conversation | None = None
     show: Callable[[Aside], None] = lambda _aside: None
+    guard: StateGuard = Unguarded()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[Arguments]):
     """One tool. `side_effect` True means a finished call is journalled and not repeated when a turn is retried.
 
+    `touches_state` True means that it reads or writes files of `state_dir`.
     `reserved_for` names the one bundled agent that may be granted it; to every other it is not there.
     """
 
@@ -58,6 +79,7 @@ class Tool(Generic[Arguments]):
     call: Callable[[ToolContext, Arguments], Awaitable[str]]
     side_effect: bool = False
     reserved_for: str = ""
+    touches_state: bool = False
 
 
 AnyTool = Tool[Any]

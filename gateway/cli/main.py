@@ -26,6 +26,7 @@ from gateway.cli import (
     mcp,
     package,
     pairing,
+    publish,
     rehearse,
     route,
     run,
@@ -60,6 +61,8 @@ app.command()(declared.apply)
 app.command()(declared.export)
 app.add_typer(connection.app, name="connection")
 agent.app.command("deploy")(route.about_an_agent(route.deploy))
+agent.app.command()(publish.publish)
+agent.app.command()(publish.unpublish)
 app.add_typer(agent.app, name="agent")
 app.add_typer(package.bench, name="bench")
 app.add_typer(route.app, name="route")

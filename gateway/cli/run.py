@@ -80,12 +80,13 @@ async def _up(settings: Settings, host: str, port: int, project: str | None, *, 
     from gateway.vault import load_vault
 
     vault, registry = load_vault(settings.key_path), Registry(Places(settings, project))
+    serving = Registry(Places(settings, project, serving=True)) if settings.database_url else None
     keys = None
     if console:
         from gateway.console.keys import Keys
 
         keys = Keys(settings, vault)
-    async with run_gateway(settings, vault, registry, host=host, port=port, console=keys) as gateway:
+    async with run_gateway(settings, vault, registry, serving=serving, host=host, port=port, console=keys) as gateway:
         err.print(
             f"Postroom is up on http://{host}:{gateway.port} with {len(gateway.connections.all())} connection(s)."
         )

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
+from gateway.vault import new_key
 from tests.e2e.line import Line, open_line
 from tests.support.gateway import GatewayProcess, Home
 from tests.support.postgres import Server, running_server
@@ -156,3 +157,48 @@ async def test_a_route_changed_beside_them_is_seen_by_all(home, database):
         async with asyncio.timeout(10):
             while any(len(g.events("configuration_reloaded")) == n for g, n in zip(gateways, before, strict=True)):
                 await asyncio.sleep(0.05)
+
+
+async def test_an_agent_published_once_answers_everywhere_with_one_state(home, database):
+    """Two gateways that share nothing but the database: the second has no agents of its own."""
+
+    def script(asked: Asked) -> Reply:
+        begin = max(n for n, (role, _) in enumerate(asked.said) if role == "user")
+        results = [text for role, text in asked.said[begin:] if role == "tool"]
+        words = asked.said[begin][1]
+        if words == "all of it":
+            return Reply(results[-1]) if results else Reply(calls=(("read", {"path": "state/notes.md"}),))
+        if not results or results[-1].startswith("Error"):
+            new = f"{words.split()[-1]} end"
+            return Reply(calls=(("edit_file", {"path": "state/notes.md", "old": "end", "new": new}),))
+        return Reply(f"You said: {words}")
+
+    home.env["POSTROOM_KEY"] = new_key()
+    async with staged("telegram", home, database, script) as line:
+        folder = home.agent("desk", "Answer.", stateScope="agent", allowedTools=["read", "edit_file"])
+        (folder / "state/notes.md").write_text("end")
+        await home.ok("agent", "publish", "desk")
+        elsewhere = Home(home.path.with_name("elsewhere"), {k: v for k, v in home.env.items() if k != "POSTROOM_HOME"})
+        gateways = [await line.up(), await elsewhere.up()]
+        try:
+            count = 0
+            while not all(gateway.events("message_ended") for gateway in gateways):
+                assert count < 120, "one of them never has work"
+                for n in range(count, count + 12):
+                    await line.client.say(f"message {n}", user=f"user {n}")
+                count += 12
+                numbers = await numbers_heard(line, count)
+                assert each_once_and_in_order(numbers), numbers
+            answer = await line.client.ask("all of it", user="dana")
+            assert sorted(int(n) for n in answer.split()[:-1]) == list(range(count)), answer
+            (row,) = [a for a in await elsewhere.json("agent", "list") if a["id"] == "desk"]
+            assert row["source"] == "published"
+            home.agent("desk", "Answer otherwise.", stateScope="agent", allowedTools=["read"], label="Second")
+            assert await line.client.ask("once more 99", user="dana") == "You said: once more 99"
+            await home.ok("agent", "publish", "desk")
+            async with asyncio.timeout(10):
+                while [a["label"] for a in await elsewhere.json("agent", "list") if a["id"] == "desk"] != ["Second"]:
+                    await asyncio.sleep(0.1)
+        finally:
+            for gateway in gateways:
+                await gateway.kill()
