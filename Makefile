@@ -12,7 +12,7 @@ test: .venv/dev.stamp
 	@$(BIN)/python -m tests.support.browser >/dev/null
 	$(BIN)/pytest -n 2 --dist worksteal
 
-# Proof by breaking: longer than a test run, and bounded. Needs root for the network's part.
+# Proof by breaking: longer than a test run, and bounded. Needs root and a C compiler.
 torture: .venv/dev.stamp
 	$(BIN)/pytest -n 2 --dist worksteal tests/torture
 

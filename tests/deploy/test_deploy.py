@@ -118,7 +118,7 @@ def test_the_backup_script_keeps_what_came_back_and_no_more_than_asked(tmp_path:
         "BACKUPS": str(tmp_path / "backups"),
         "KEEP": "1",
     }
-    subprocess.run(["postroom", "doctor"], env=env, capture_output=True, timeout=60)
+    subprocess.run(["postroom", "connection", "list"], env=env, check=True, capture_output=True, timeout=60)
     (tmp_path / "backups").mkdir()
     old = tmp_path / "backups/postroom-20200101T000000Z.tar.gz"
     old.write_bytes(b"old")

@@ -54,6 +54,7 @@ from gateway.ledger.sql import (
     routes,
     sessions,
     shared,
+    shift,
     turns,
 )
 from gateway.ledger.sql.database import Database
@@ -143,10 +144,15 @@ class SqlLedger:
         """Begin as the one worker: whatever an earlier one held is free again."""
 
         def void(db: Database) -> None:
+            shift.back_from_the_future(db, self._now())
             turns.void_leases(db)
             deliveries.void_sends(db, self._now())
 
         await self._writer.run(void)
+
+    async def shift(self, seconds: float) -> None:
+        """The clock is moved by so many seconds: what waits moves with it."""
+        await self._writer.run(lambda db: shift.shift(db, seconds, self._now() + seconds), lambda _: self._call())
 
     async def close(self) -> None:
         """Commit what is queued and close. Leases are left to whoever comes next."""

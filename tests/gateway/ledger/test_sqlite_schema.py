@@ -164,6 +164,13 @@ READS_ALL = {
     # an index that holds only what is open
     "deliveries._SENDING": ["SCAN deliveries USING INDEX deliveries_open"],
     "turns._VOID_LEASES": ["SCAN turns USING INDEX turns_open"],
+    # when the clock was moved
+    "shift._TURNS": ["SCAN turns USING INDEX turns_open"],
+    "shift._MESSAGES": ["SCAN messages USING INDEX messages_waiting"],
+    "shift._DELIVERIES": ["SCAN deliveries USING INDEX deliveries_open"],
+    "shift._LINES": ["SCAN conversations"],
+    "shift._SERVED": ["SCAN conversations"],
+    "shift._PAIRINGS": ["SCAN pairings USING COVERING INDEX sqlite_autoindex_pairings_2"],
     # one row for each published agent; a person's erasure
     "shared._PUBLISHED": ["SCAN published"],
     "shared._DROP": ["SCAN states"],
@@ -195,7 +202,7 @@ class TestPlans:
         migrate(db, nullcontext, steps())
         sql = QUERIES[name]
         values = (
-            {"line": 1, "limit": 1, "find": "", "owner": "", "before": 1, "all": 1}
+            {"line": 1, "limit": 1, "find": "", "owner": "", "before": 1, "all": 1, "by": 1, "now": 1}
             if ":" in sql
             else [1] * sql.count("?")
         )
