@@ -15,6 +15,7 @@ test: .venv/dev.stamp
 # Proof by breaking: longer than a test run, and bounded. Needs root and a C compiler.
 torture: .venv/dev.stamp
 	$(BIN)/pytest -n 2 --dist worksteal tests/torture
+	$(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile torture
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

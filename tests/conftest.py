@@ -11,6 +11,7 @@ from tests.support import emulate
 from tests.support.postgres import Server, running_server
 
 settings.register_profile("postroom", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("torture", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("postroom")
 
 WITHOUT_EMULATE = pytest.StashKey[str]()

@@ -14,7 +14,7 @@ from channels.slack.events import read_event
 from channels.slack.interactions import read_actions, read_command
 from channels.slack.reading import Context, Ignored, Reading
 
-HANDSHAKES = {"url_verification", "ssl_check"}
+HANDSHAKES = ("url_verification", "ssl_check")
 """What Slack asks of an address rather than of an app; they name no workspace."""
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)

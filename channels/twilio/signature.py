@@ -62,7 +62,7 @@ def _form(body: bytes) -> MultiDict[str]:
 def _json(body: bytes) -> dict[str, JsonValue]:
     try:
         value = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PayloadError("The body is not JSON.") from error
     if not isinstance(value, dict):
         raise PayloadError("The body is not a JSON object.")

@@ -8,8 +8,15 @@ from aiohttp import web
 from multidict import MultiMapping
 from pydantic import JsonValue
 
+from channels.errors import PostroomError
 from gateway.console.stage import PERSON, Stage
 from gateway.times import iso
+
+
+class SheetInvalid(PostroomError):
+    """The form is not the one that the sheet was shown with."""
+
+    code = "sheet_invalid"
 
 
 class Routes:
@@ -53,7 +60,7 @@ class Routes:
     async def deploy(self, request: web.Request) -> web.Response:
         """Put it live, if it still is what the sheet showed."""
         form, person = await request.post(), request[PERSON]
-        given: dict[str, JsonValue] = json.loads(str(form.get("given", "{}")))
+        given = _read(str(form.get("given", "")))
         done = await self._stage.use(
             person,
             "agent_deploy_channel",
@@ -112,3 +119,14 @@ def _proposal(form: MultiMapping[object]) -> dict[str, JsonValue]:
         "mentionRequired": not form.get("noMention"),
         "fallback": bool(form.get("fallback")),
     }
+
+
+def _read(given: str) -> dict[str, JsonValue]:
+    """What the sheet was shown for, as it went along in the form. Raises SheetInvalid."""
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise SheetInvalid("This form is not one that was shown here.", fix="Check the route again.")
+    return value
