@@ -3,7 +3,7 @@ PYTHON ?= python3
 PORT ?= 8080
 BIN := .venv/bin
 
-.PHONY: demo test torture check bench format lock clean
+.PHONY: demo test torture check audit bench format lock clean
 
 demo: .venv/run.stamp
 	@$(BIN)/postroom demo --port $(PORT)
@@ -15,13 +15,18 @@ test: .venv/dev.stamp
 # Proof by breaking: longer than a test run, and bounded. Needs root and a C compiler.
 torture: .venv/dev.stamp
 	$(BIN)/pytest -n 2 --dist worksteal tests/torture
-	$(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile torture
+	$(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile torture --timeout 900
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.support.dependencies
+
+# Asks osv.dev whether a locked version has a known hole; the one target that needs the network beyond loopback.
+audit: .venv/dev.stamp
+	$(BIN)/python -m tests.support.dependencies --holes
 
 bench: .venv/dev.stamp
 	$(BIN)/python -m bench
