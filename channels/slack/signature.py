@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from urllib.parse import parse_qsl
@@ -11,6 +10,7 @@ from pydantic import JsonValue
 
 from channels.adapter import HookReply, HookRequest, Verified
 from channels.errors import PayloadError, VerificationError
+from channels.payload import json_object
 
 MAX_FIELDS = 500
 
@@ -29,7 +29,7 @@ def verify(request: HookRequest, signing_secret: str, now: Callable[[], float] =
         return Verified({"type": "ssl_check"})
     if not _signed(request, signing_secret, now):
         raise _refused("The signature does not match, or the request is older than five minutes.")
-    payload = _payload(request.body) if is_form else _json(request.body)
+    payload = _payload(request.body) if is_form else json_object(request.body)
     if payload.get("type") == "url_verification":
         return Verified(payload, _challenge(payload))
     return Verified(payload)
@@ -59,7 +59,7 @@ def _signed(request: HookRequest, signing_secret: str, now: Callable[[], float])
 def _payload(body: bytes) -> dict[str, JsonValue]:
     """A form: an interaction has its JSON in one field, a slash command is the form itself."""
     form = _form(body)
-    return _json(form["payload"]) if "payload" in form else dict(form.items())
+    return json_object(form["payload"]) if "payload" in form else dict(form.items())
 
 
 def _form(body: bytes) -> dict[str, str]:
@@ -68,16 +68,6 @@ def _form(body: bytes) -> dict[str, str]:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"))
     except ValueError as error:
         raise PayloadError("The body is not a form.") from error
-
-
-def _json(text: bytes | str) -> dict[str, JsonValue]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise PayloadError("The body is not JSON.") from error
-    if not isinstance(value, dict):
-        raise PayloadError("The body is not a JSON object.")
-    return value
 
 
 def _challenge(payload: dict[str, JsonValue]) -> HookReply:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -25,9 +24,10 @@ from channels.adapter import (
     Receipt,
     Verified,
 )
-from channels.errors import PayloadError, PostroomError, SendRefused, VerificationError
+from channels.errors import PostroomError, SendRefused, VerificationError
 from channels.fetch import FetchFailed, FetchRefused, Source, fetch, place_of
 from channels.message import Attachment, InboundMessage, OutboundMessage
+from channels.payload import json_object
 from channels.telegram import calls
 from channels.telegram.check import check
 from channels.telegram.client import TelegramClient
@@ -86,13 +86,7 @@ class TelegramAdapter:
         given = request.header("X-Telegram-Bot-Api-Secret-Token").encode("utf-8", "replace")
         if request.method != "POST" or not hmac.compare_digest(given, self._hook_token.encode()):
             raise VerificationError("The secret token is not this connection's.", status=401)
-        try:
-            update = json.loads(request.body)
-        except (ValueError, RecursionError) as error:
-            raise PayloadError("The body is not JSON.") from error
-        if not isinstance(update, dict):
-            raise PayloadError("The body is not an update.")
-        return Verified(update)
+        return Verified(json_object(request.body))
 
     def normalise(self, payload: Mapping[str, JsonValue], received_at: datetime) -> list[InboundMessage]:
         """The message in an update. Raises PayloadError, and AccountUnknown before Telegram has answered getMe."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from urllib.parse import parse_qsl, urldefrag
 
 from multidict import MultiDict
-from pydantic import JsonValue
 
 from channels.adapter import HookReply, HookRequest, Verified
 from channels.errors import PayloadError, VerificationError
+from channels.payload import json_object
 
 EMPTY_TWIML = HookReply(200, b"<Response/>", "text/xml")
 """Replies go through REST, so a webhook is answered with no instructions."""
@@ -42,7 +41,7 @@ def verify(request: HookRequest, auth_token: str) -> Verified:
         raise _refused("The signature could not be checked.") from error
     if not valid:
         raise _refused("The signature does not match.")
-    return Verified(_json(request.body) if is_json else dict(form.items()), EMPTY_TWIML)
+    return Verified(json_object(request.body) if is_json else dict(form.items()), EMPTY_TWIML)
 
 
 def _digest_matches(request: HookRequest) -> bool:
@@ -57,16 +56,6 @@ def _form(body: bytes) -> MultiDict[str]:
     except ValueError as error:
         raise PayloadError("The body is not a form.") from error
     return MultiDict(pairs)
-
-
-def _json(body: bytes) -> dict[str, JsonValue]:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise PayloadError("The body is not JSON.") from error
-    if not isinstance(value, dict):
-        raise PayloadError("The body is not a JSON object.")
-    return value
 
 
 def _refused(message: str) -> VerificationError:
