@@ -28,9 +28,10 @@ def agent_roots(
     share a database, a published agent comes before the user's own to whoever is `serving`, and after it to the tools
     that change it.
     """
-    roots = [Root(bundled_root(), "bundled"), Root(builder_root(), "bundled"), Root(settings.agents_dir, "user")]
-    if settings.database_url:
-        roots.insert(3 if serving else 2, Root(settings.published_dir, "published"))
+    roots = [Root(bundled_root(), "bundled"), Root(builder_root(), "bundled")]
+    own = [Root(settings.agents_dir, "user")]
+    shared = [Root(settings.published_dir, "published")] if settings.database_url else []
+    roots += [*own, *shared] if serving else [*shared, *own]
     folders = declared_places(settings) if declared is None else declared
     roots += [Root(folder, "project") for folder in folders]
     if project is not None:

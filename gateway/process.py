@@ -103,7 +103,7 @@ async def run_gateway(
             registry=serving or registry,
             run=runner.run,
             takes_images=models.takes_images,
-            states=SharedStates(ledger, settings.home) if settings.database_url else LocalStates(settings.home),
+            states=SharedStates(ledger, settings) if settings.database_url else LocalStates(settings.home),
             settings=settings,
             approvals=approvals,
         )
@@ -115,6 +115,7 @@ async def run_gateway(
         )
 
         async def reload() -> None:
+            await lay_out(settings, ledger)
             await routes.reload(ledger)
             await connections.sync(partial(_intake, pipeline))
 
@@ -151,12 +152,9 @@ async def run_gateway(
             if connections.holding is not None:
                 await connections.holding.start()
             version = await ledger.config_version()
-            await lay_out(settings, ledger)
-            await routes.reload(ledger)
-            await connections.sync(partial(_intake, pipeline))
+            await reload()
             workers.start()
-            seen = partial(lay_out, settings, ledger)
-            watcher = asyncio.create_task(_watch(ledger, version, seen, routes, connections, pipeline), name="config")
+            watcher = asyncio.create_task(_watch(ledger, version, reload), name="config")
             state["ready"] = True
             pruning = asyncio.create_task(keep_to(settings, ledger), name="retention")
             warmed = asyncio.create_task(asyncio.to_thread(warming), name="templates")
@@ -202,14 +200,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> int:
     return bound
 
 
-async def _watch(
-    ledger: Ledger,
-    version: int,
-    see_agents: Callable[[], Awaitable[None]],
-    routes: RouteBook,
-    connections: Connections,
-    pipeline: Pipeline,
-) -> None:
+async def _watch(ledger: Ledger, version: int, reload: Callable[[], Awaitable[None]]) -> None:
     """See changes of published agents, connections and routes within a second, whichever process made them."""
     while True:
         await asyncio.sleep(CONFIG_POLL)
@@ -218,9 +209,7 @@ async def _watch(
             if current == version:
                 continue
             version = current
-            await see_agents()
-            await routes.reload(ledger)
-            await connections.sync(partial(_intake, pipeline))
+            await reload()
             log.info("configuration_reloaded")
         except LedgerUnavailable as error:
             log.warning("configuration_not_read", error=str(error))

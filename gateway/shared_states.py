@@ -23,6 +23,7 @@ from gateway.ledger.errors import StateChanged
 from gateway.ledger.protocol import Ledger
 from gateway.ledger.records import StateFile, Turn
 from gateway.patience import until_written
+from gateway.settings import Settings
 from gateway.states import State
 
 
@@ -41,10 +42,10 @@ class _Copy:
 class SharedStates:
     """The state of all agents, in a ledger that all gateways share."""
 
-    def __init__(self, ledger: Ledger, home: Path) -> None:
-        """`home` is where state was kept before there were several gateways: what is there begins a folder."""
+    def __init__(self, ledger: Ledger, settings: Settings) -> None:
+        """In the home is what was kept before there were several gateways: it begins a folder."""
         self._ledger = ledger
-        self._home = home
+        self._settings = settings
         self._cache = tempfile.TemporaryDirectory(prefix="postroom-state-", ignore_cleanup_errors=True)
         self._copies: dict[tuple[str, str], _Copy] = {}
 
@@ -56,16 +57,16 @@ class SharedStates:
         copy.users += 1
         try:
             async with copy.lock:
-                if await self._ledger.state(package.id, name, _versions(copy)) is None:
-                    seeds = await asyncio.to_thread(_seeds, package, name, self._home)
+                if not await self._pull(copy):
+                    seeds = await asyncio.to_thread(_seeds, package, name, self._settings)
                     await until_written(self._ledger.begin_state, package.id, name, seeds)
-                await self._pull(copy)
+                    await self._pull(copy)
             yield State(copy.folder, partial(self._guarded, copy, turn))
         finally:
             copy.users -= 1
             if not copy.users:
                 del self._copies[package.id, name]
-                shutil.rmtree(copy.folder, ignore_errors=True)
+                await asyncio.to_thread(shutil.rmtree, copy.folder, ignore_errors=True)
 
     @asynccontextmanager
     async def _guarded(self, copy: _Copy, turn: Turn, *, writes: bool) -> AsyncIterator[None]:
@@ -86,8 +87,8 @@ class SharedStates:
             self._copies[key] = _Copy(agent_id, name, Path(tempfile.mkdtemp(dir=self._cache.name)))
         return self._copies[key]
 
-    async def _pull(self, copy: _Copy) -> None:
-        """Fetch what others wrote. A folder that was erased is empty again."""
+    async def _pull(self, copy: _Copy) -> bool:
+        """Fetch what others wrote. A folder that was erased is empty again; False where it isn't begun."""
         news = await self._ledger.state(copy.agent_id, copy.name, _versions(copy))
         if news is None:
             await asyncio.to_thread(_clear, copy.folder)
@@ -95,6 +96,7 @@ class SharedStates:
         elif news:
             await asyncio.to_thread(_write_all, copy.folder, news)
             copy.files |= news
+        return news is not None
 
     async def _push(self, copy: _Copy, turn: Turn) -> None:
         """Put what was written here into the ledger. Raises FileChanged where another gateway was quicker."""
@@ -136,9 +138,10 @@ def files_below(folder: Path, without: tuple[str, ...] = ()) -> dict[str, bytes]
     }
 
 
-def _seeds(package: AgentPackage, name: str, home: Path) -> dict[str, bytes]:
+def _seeds(package: AgentPackage, name: str, settings: Settings) -> dict[str, bytes]:
     """What a folder begins with: what it held in the home, or else what the package says."""
-    for base in (package.directory / "state", home / "agents" / package.id / "state", home / "state" / package.id):
+    own = settings.agents_dir / package.id / "state"
+    for base in (package.directory / "state", own, settings.home / "state" / package.id):
         if name and (base / name).is_dir():
             return files_below(base / name)
         if not name and base.is_dir():

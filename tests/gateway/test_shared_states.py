@@ -45,7 +45,7 @@ def package(tmp_path: Path, **fields: object) -> AgentPackage:
 
 
 def here(tmp_path: Path, ledger: Ledger) -> SharedStates:
-    return SharedStates(ledger, tmp_path / "home")
+    return SharedStates(ledger, Settings(tmp_path / "home"))
 
 
 def notes(state: State) -> str:
