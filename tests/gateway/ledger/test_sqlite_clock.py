@@ -9,9 +9,23 @@ import pytest
 
 from gateway.ledger import sqlite
 from gateway.ledger.records import Finish
+from gateway.ledger.sql.ledger import SqlLedger
 from gateway.ledger.sqlite import open_sqlite
 from gateway.ledger.sqlite.clock import SteadyClock
-from tests.gateway.ledger.support import CHAT, OTHER, START, answer, claim, due, message, piece, said, send, texts
+from tests.gateway.ledger.support import (
+    CHAT,
+    OTHER,
+    START,
+    Clock,
+    answer,
+    claim,
+    due,
+    message,
+    piece,
+    said,
+    send,
+    texts,
+)
 
 HOUR = 3600.0
 
@@ -29,19 +43,15 @@ def test_a_clock_that_is_moved_is_not_followed_before_it_is_told():
     assert (clock(), clock.moved()) == (wall[0], 0.0)
 
 
-class Moved:
-    """A ledger's time and by how much it is set off."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
+async def move(ledger: SqlLedger, clock: Clock, seconds: float) -> None:
+    """Set the clock, and let the ledger follow it."""
+    await ledger.shift(seconds)
+    clock.advance(seconds)
 
 
 @pytest.mark.parametrize("hours", [-3, 3])
 async def test_all_that_waits_is_due_as_soon_as_without_the_move(tmp_path: Path, hours: int):
-    clock = Moved()
+    clock = Clock()
     async with open_sqlite(tmp_path / "l.db", worker=True, lease_seconds=30, clock=clock) as ledger:
         await ledger.accept([message(1)])
         (retried,) = await claim(ledger)
@@ -51,52 +61,50 @@ async def test_all_that_waits_is_due_as_soon_as_without_the_move(tmp_path: Path,
         (first,) = await due(ledger)
         await ledger.postpone(first, 4, "later")
 
-        await ledger.shift(hours * HOUR)
-        clock.now += hours * HOUR
+        await move(ledger, clock, hours * HOUR)
         assert (await claim(ledger), await due(ledger)) == ([], [])
-        clock.now += 5
+        clock.advance(5)
         assert [texts(turn) for turn in await claim(ledger)] == [["text 2"]]
         assert [said(delivery) for delivery in await due(ledger)] == ["first"]
-        clock.now += 10
+        clock.advance(10)
         assert [texts(turn) for turn in await claim(ledger)] == [["text 1"]]
         assert await ledger.faults() == []
 
 
 @pytest.mark.parametrize("hours", [-3, 3])
 async def test_a_lease_lasts_as_long_as_without_the_move(tmp_path: Path, hours: int):
-    clock = Moved()
+    clock = Clock()
     async with open_sqlite(tmp_path / "l.db", worker=True, lease_seconds=30, clock=clock) as ledger:
         await ledger.accept([message(1)])
         (turn,) = await claim(ledger)
-        await ledger.shift(hours * HOUR)
-        clock.now += hours * HOUR + 29
+        await move(ledger, clock, hours * HOUR)
+        clock.advance(29)
         assert await claim(ledger, "w2") == []
-        clock.now += 2
+        clock.advance(2)
         (taken,) = await claim(ledger, "w2")
         assert taken.id == turn.id
 
 
 async def test_a_conversation_served_in_a_time_to_come_is_served_now(tmp_path: Path):
-    clock = Moved()
+    clock = Clock()
     async with open_sqlite(tmp_path / "l.db", worker=True, clock=clock) as ledger:
         await ledger.accept([message(1)])
         await answer(ledger, piece("hello"))
         await send(ledger)
-        await ledger.shift(-HOUR)
-        clock.now -= HOUR
+        await move(ledger, clock, -HOUR)
         await ledger.accept([message(2)])
         assert [texts(turn) for turn in await claim(ledger)] == [["text 2"]]
 
 
 async def test_what_was_written_with_a_wrong_clock_is_due_after_a_start_with_the_right_one(tmp_path: Path):
-    clock = Moved()
+    clock = Clock()
     async with open_sqlite(tmp_path / "l.db", worker=True, clock=clock) as ledger:
         await ledger.accept([message(1)])
         await answer(ledger)
         await ledger.accept([message(2), message(3, OTHER)])
         (first,) = [turn for turn in await claim(ledger) if turn.conversation == CHAT]
         await ledger.finish(first, Finish("answered", [piece("hello")]))
-    clock.now -= 5 * HOUR
+    clock.advance(-5 * HOUR)
     async with open_sqlite(tmp_path / "l.db", worker=True, clock=clock) as ledger:
         assert [texts(turn) for turn in await claim(ledger)] == [["text 3"]]
         assert [said(delivery) for delivery in await due(ledger)] == ["hello"]
