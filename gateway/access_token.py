@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hmac
 import secrets
-import stat
 from pathlib import Path
 
 from channels.errors import PostroomError
-from gateway.private_file import write_private
+from gateway.private_file import open_mode, write_private
 from gateway.settings import Settings
 
 SHORTEST = 32
@@ -26,7 +25,7 @@ def access_token(settings: Settings) -> str:
     path = _path(settings)
     if not path.exists():
         write_private(path, _fresh(), replace=False)
-    if (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+    if mode := open_mode(path):
         raise AccessTokenInvalid(
             f"The access token can be read by others (mode {mode:o}).",
             fix=f"Run: chmod 600 '{path}' && postroom mcp token --new",

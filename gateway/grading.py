@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from agents_runtime.manifest import StateScope
 from agents_runtime.package import Source
 from builder_skill.system_skill import AGENT_ID
-from gateway.ports import is_local
+from gateway.ports import in_the_clear, is_local
 from gateway.settings import Settings
 from routes.connection import Connection
 from routes.route import Route
@@ -171,9 +171,3 @@ def _reach(posture: Posture) -> Iterator[Risk]:
         if route.scope.kind != "dm" and not route.access.mention_required:
             text = f"On route '{route.id}' the bot answers everything said in a group, and anybody may start one."
             yield Risk("answers_all", "medium", text, "Require a mention, or name the chats.")
-
-
-def in_the_clear(url: str) -> bool:
-    """Whether an address leads over a network without TLS."""
-    parts = urlsplit(url)
-    return parts.scheme == "http" and not is_local(parts.hostname or "")

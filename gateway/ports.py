@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from channels.errors import PostroomError
 
@@ -25,3 +26,9 @@ def is_local(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def in_the_clear(url: str) -> bool:
+    """Whether an address leads over a network without TLS."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not is_local(parts.hostname or "")

@@ -14,6 +14,7 @@ from gateway.builder import KNOWN
 from gateway.doctor.home import open_files
 from gateway.grading import AgentPosture, Posture
 from gateway.ledger.protocol import Ledger
+from gateway.private_file import open_mode
 from gateway.settings import Settings
 from gateway.vault import keys_from_env, load_vault
 from routes.route import Route
@@ -31,7 +32,7 @@ async def gather(
     core, _ = resource.getrlimit(resource.RLIMIT_CORE)
     return Posture(
         settings=settings,
-        home_open=bool(settings.home.stat().st_mode & 0o077),
+        home_open=bool(open_mode(settings.home)),
         open_files=opened,
         is_root=os.geteuid() == 0,
         dumps_core=core != 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,3 +32,9 @@ def write_private(path: Path, text: str, *, replace: bool) -> None:
     finally:
         fresh.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def open_mode(path: Path) -> int:
+    """The file's or folder's mode where others than its owner may do anything with it, else 0. Raises OSError."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return mode if mode & 0o077 else 0

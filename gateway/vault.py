@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from agents_runtime.tree import Stamp, stamp_of
 from channels.errors import PostroomError
-from gateway.private_file import write_private
+from gateway.private_file import open_mode, write_private
 
 log = structlog.get_logger()
 
@@ -112,8 +111,7 @@ def load_vault(key_path: Path, env: Mapping[str, str] | None = None) -> Vault:
 
 def read_keys(key_path: Path) -> str:
     """What a key file holds. Raises VaultKeyInvalid where others can read it, FileNotFoundError where it isn't."""
-    mode = stat.S_IMODE(key_path.stat().st_mode)
-    if mode & 0o077:
+    if mode := open_mode(key_path):
         raise VaultKeyInvalid(
             f"The key file can be read by others (mode {mode:o}).", fix=f"Run: chmod 600 '{key_path}'"
         )

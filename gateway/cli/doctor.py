@@ -33,7 +33,10 @@ def doctor(project: Project = None, fix: Fix = False, json: Json = False) -> Non
         from gateway.doctor.mending import mend
 
         for _ in range(ROUNDS):
-            for line in mend(settings, areas):
+            done = mend(settings, areas)
+            if not done:
+                break
+            for line in done:
                 err.print(f"[green]mended[/] {escape(line)}")
             areas = asyncio.run(_examine(settings, project))
     if json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from builder_skill.system_skill import installed
 from channels.adapter import Finding
 from gateway.places import declared_places
+from gateway.private_file import open_mode
 from gateway.settings import Settings
 
 PRIVATE = ("key", "access-token", "ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db.lock")
@@ -54,12 +54,12 @@ def open_files(home: Path) -> Iterator[Path]:
     """The private files that others can read."""
     for name in PRIVATE:
         path = home / name
-        if path.is_file() and path.stat().st_mode & 0o077:
+        if path.is_file() and open_mode(path):
             yield path
 
 
 def _mode(home: Path) -> Finding:
-    mode = home.stat().st_mode & 0o077
+    mode = open_mode(home)
     fix = f"Run: chmod 700 '{home}'" if mode else ""
     return Finding("home", not mode, f"The home folder is {home}{', and others can look into it' * bool(mode)}.", fix)
 
@@ -106,8 +106,7 @@ def _private(home: Path) -> Iterator[Finding]:
     if not seen:
         yield Finding("private_files", True, "Key, tokens and ledger can be read by their owner alone.")
     for path in seen:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        text = f"Others can read {path.name} (mode {mode:o})."
+        text = f"Others can read {path.name} (mode {open_mode(path):o})."
         yield Finding("private_files", False, text, f"Run: chmod 600 '{path}'")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 
 from channels.adapter import Finding
@@ -23,7 +22,7 @@ def about_key(settings: Settings, sealed: Mapping[str, Mapping[str, bytes]]) -> 
 
 
 def _source() -> Finding:
-    source = "POSTROOM_KEY" if os.environ.get("POSTROOM_KEY") else "a file only you can read"
+    source = "POSTROOM_KEY" if keys_from_env() else "a file only you can read"
     return Finding("key", True, f"The vault's key comes from {source}.")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from builder_skill.tools import CATALOGUE
 from channels import registry
 from channels.adapter import Finding
 from channels.errors import PostroomError
-from gateway.ports import is_local
+from gateway.ports import in_the_clear
 from gateway.settings import Settings
 
 BIG_LEDGER = 5_000_000_000
@@ -24,8 +23,7 @@ def about_settings(settings: Settings) -> list[Finding]:
 def _public_url(settings: Settings) -> Finding:
     if not settings.public_url:
         return Finding("public_url", True, "No public address is set: bots are polled, or use sockets.")
-    parts = urlsplit(settings.public_url)
-    if parts.scheme == "https" or is_local(parts.hostname or ""):
+    if not in_the_clear(settings.public_url):
         return Finding("public_url", True, f"Providers reach this gateway at {settings.public_url}.")
     text = "POSTROOM_PUBLIC_URL is http: messages and their secret paths travel in the clear."
     return Finding("public_url", False, text, "Put TLS in front, and set it to https://…")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from agents_runtime.registry import Registry
-from gateway.grading import LETTERS, AgentPosture, Posture, grade, in_the_clear
+from gateway.grading import LETTERS, AgentPosture, Posture, grade
 from gateway.ledger.sqlite import open_sqlite
 from gateway.places import agent_roots
+from gateway.ports import in_the_clear
 from gateway.posture import gather
 from gateway.settings import Settings
 from gateway.vault import load_vault, new_key
