@@ -61,6 +61,9 @@ async def a_demo(home: Home) -> AsyncIterator[Demo]:
     try:
         async with asyncio.timeout(30):
             while not written.is_file():
+                assert process.returncode is None, (
+                    "the demo ended by itself: " + (await process.communicate())[1].decode()
+                )
                 await asyncio.sleep(0.05)
         controls = json.loads(written.read_text())["controls"]
         yield Demo(Home(home.path / "demo", home.env | {"POSTROOM_HOME": str(home.path / "demo")}), port, controls)

@@ -83,15 +83,26 @@ class Sessions:
             connection.close()
 
     def _once(self, work: Callable[[Database], T]) -> T:
-        connection = self._connection()
+        connection = self._begun()
         try:
-            connection.execute(self._begin)
             result = work(PostgresDatabase(connection))
             connection.execute("COMMIT")
         except BaseException as error:
             self._undo(connection, error)
             raise
         return result
+
+    def _begun(self) -> psycopg.Connection:
+        """A connection in a transaction. One that the server left while it was idle is made anew: nothing was done."""
+        connection = self._connection()
+        try:
+            connection.execute(self._begin)
+        except psycopg.OperationalError:
+            if not connection.closed:
+                raise
+            connection = self._connection()
+            connection.execute(self._begin)
+        return connection
 
     def _undo(self, connection: psycopg.Connection, error: BaseException) -> None:
         """Roll back; a connection that is broken, or leads to a server that takes no writes, is given up."""

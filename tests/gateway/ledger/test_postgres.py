@@ -127,6 +127,19 @@ class TestTrouble:
                 assert await ledger.accept([message(1), message(2)]) == ["duplicate", "new"]
                 assert [text for text, _, _ in await states(ledger)] == ["text 1", "text 2"]
 
+    async def test_connections_that_the_server_left_while_idle_cost_no_write(self, database: str) -> None:
+        async with open_postgres(database, worker=True) as ledger:
+            begun = (ledger.accept([message(n, Conversation("shop", f"c{n}"))]) for n in range(20))
+            await asyncio.gather(*begun, *(ledger.depths() for _ in range(8)))
+            with psycopg.connect(database, autocommit=True) as db:
+                db.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid()"
+                    " AND query NOT LIKE 'LISTEN%%' AND datname = current_database()"
+                )
+            again = (ledger.accept([message(n, Conversation("shop", f"c{n}"))]) for n in range(20))
+            assert await asyncio.gather(*again) == [["duplicate"]] * 20
+            assert (await ledger.depths()).waiting_messages == 20
+
     async def test_a_server_that_takes_no_writes_is_unavailable(self, database: str) -> None:
         standby = database.replace("options=", "options=-cdefault_transaction_read_only%3Don%20")
         with pytest.raises(LedgerUnavailable):
