@@ -55,6 +55,10 @@ class PostgresDatabase:
         """See Database."""
         self.execute(f"{sql} FOR UPDATE OF c", parameters)
 
+    def lock_lines(self, sql: str, parameters: Parameters) -> None:
+        """See Database. The order is Python's and not that of the database's language."""
+        self.lock(f'{sql} ORDER BY c.key COLLATE "C"', parameters)
+
     def lock_name(self, name: str) -> None:
         """See Database."""
         self.execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (name,))

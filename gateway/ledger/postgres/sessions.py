@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -20,8 +22,8 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 CONNECT_SECONDS = 5
-TRIES = 5
-"""How often a transaction is begun again that another one got in the way of."""
+PAUSES = (0.01, 0.02, 0.04, 0.08)
+"""The longest pauses, in seconds, before a transaction is begun again that another one got in the way of."""
 
 SETTINGS = """
 SET statement_timeout = '15s';
@@ -64,12 +66,13 @@ class Sessions:
 
     def transact(self, work: Callable[[Database], T]) -> T:
         """Run a function and commit. Raises what it raises, or LedgerUnavailable."""
-        for last in (*[False] * (TRIES - 1), True):
+        for pause in (*PAUSES, None):
             try:
                 return self._once(work)
             except psycopg.Error as error:
-                if error.sqlstate in _AGAIN and not last:
+                if error.sqlstate in _AGAIN and pause is not None:
                     log.debug("ledger_again", sqlstate=error.sqlstate)
+                    time.sleep(random.uniform(0, pause))  # noqa: S311 - so that two don't meet again
                     continue
                 if is_trouble(error):
                     raise unavailable(error) from error

@@ -52,6 +52,10 @@ class Database(Protocol):
         """
         ...
 
+    def lock_lines(self, sql: str, parameters: Parameters) -> None:
+        """The same for conversations, in the order of their keys, so that nobody waits in a circle."""
+        ...
+
     def lock_name(self, name: str) -> None:
         """Hold a name until the transaction ends, for what has no row yet."""
         ...

@@ -88,7 +88,7 @@ WHERE status IN ('pending', 'sending') AND status = 'sending' AND :owner IN ('',
 
 _LINES_SENDING = """
 SELECT c.id FROM conversations c JOIN deliveries d ON d.conversation = c.id
-WHERE d.status IN ('pending', 'sending') AND d.status = 'sending' AND :owner IN ('', d.owner) ORDER BY c.id
+WHERE d.status IN ('pending', 'sending') AND d.status = 'sending' AND :owner IN ('', d.owner)
 """
 
 
@@ -154,7 +154,7 @@ def report(db: Database, connection_id: str, update: StatusUpdate, now: float) -
 
 def void_sends(db: Database, now: float, owner: str = "") -> None:
     """Settle the sends that a dead sender had under way, or all."""
-    db.lock(_LINES_SENDING, {"owner": owner})
+    db.lock_lines(_LINES_SENDING, {"owner": owner})
     for seq, line, purpose, created_at in db.execute(_SENDING, {"owner": owner}).fetchall():
         _settle(db, seq, purpose, created_at, now)
         refresh_deliveries(db, line)

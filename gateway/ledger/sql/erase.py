@@ -23,7 +23,7 @@ SELECT m.seq, m.conversation, m.turn_id, m.data FROM conversations c JOIN messag
 WHERE c.connection_id = ? AND instr(m.data, ?) > 0
 """
 
-_ALL_LINES = "SELECT c.id FROM conversations c WHERE c.connection_id = ? ORDER BY c.id"
+_ALL_LINES = "SELECT c.id FROM conversations c WHERE c.connection_id = ?"
 
 _BLANK_MESSAGE = """
 UPDATE messages SET data = ?, state = CASE state WHEN 'waiting' THEN 'ignored' ELSE state END,
@@ -60,7 +60,7 @@ def erase(db: Database, connection_id: str, person: str) -> Erased:
     """Blank everything of a person on one connection. Their opt-out and the dedupe keys stay."""
     turns: dict[int, set[str]] = {}
     messages: list[str] = []
-    db.lock(_ALL_LINES, (connection_id,))
+    db.lock_lines(_ALL_LINES, (connection_id,))
     for seq, line, turn_id, data in db.execute(_THEIRS, (connection_id, _ID.dump_json(person))).fetchall():
         message = InboundMessage.from_json(data)
         if message.sender.id != person:

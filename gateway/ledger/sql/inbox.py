@@ -8,7 +8,7 @@ from typing import Literal
 
 from channels.message import InboundMessage
 from gateway.ledger.sql.database import Database
-from gateway.ledger.sql.lines import arrived, refresh_turns
+from gateway.ledger.sql.lines import arrived, lock_lines_of, refresh_turns
 
 Accepted = Literal["new", "duplicate"]
 
@@ -58,8 +58,18 @@ _LAST_ARRIVAL = "SELECT at FROM arrivals WHERE connection_id = ? AND sender_id =
 
 
 def accept(db: Database, messages: Sequence[InboundMessage], hold: float, now: float) -> list[Accepted]:
-    """Store what was not seen before."""
-    return [_accept(db, message, hold, now) for message in messages]
+    """Store what was not seen before.
+
+    Everyone takes keys, then lines, then arrivals, each in their own order: two gateways that are given the same batch
+    wait for each other and never in a circle.
+    """
+    known = _see(db, messages)
+    lock_lines_of(db, [message.conversation for message in messages])
+    taken = [_accept(db, message, keys, hold, now) for message, keys in zip(messages, known, strict=True)]
+    new = [message for message, how in zip(messages, taken, strict=True) if how == "new"]
+    for sender in sorted({(m.connection_id, sender) for m in new for sender in ("", m.sender.id)}):
+        db.execute(_ARRIVED, (*sender, now))
+    return taken
 
 
 def last_inbound(db: Database, connection_id: str, sender_id: str | None) -> float | None:
@@ -81,13 +91,24 @@ def opted_out(db: Database, connection_id: str, person: str) -> bool:
     return db.execute(_OPTED_OUT, (connection_id, person)).fetchone() is not None
 
 
-def _accept(db: Database, message: InboundMessage, hold: float, now: float) -> Accepted:
-    connection = message.connection_id
-    known = [
-        key
-        for key in dict.fromkeys(message.dedupe_keys)
-        if db.execute(_SEE, (connection, key, message.id)).rowcount == 0
+def _see(db: Database, messages: Sequence[InboundMessage]) -> list[list[str]]:
+    """Write down every dedupe key; for each message those that another one had brought before."""
+    first: dict[tuple[str, str], InboundMessage] = {}
+    for message in messages:
+        for key in message.dedupe_keys:
+            first.setdefault((message.connection_id, key), message)
+    new = {place for place in sorted(first) if db.execute(_SEE, (*place, first[place].id)).rowcount}
+    return [
+        [
+            key
+            for key in dict.fromkeys(message.dedupe_keys)
+            if (place := (message.connection_id, key)) not in new or first[place] is not message
+        ]
+        for message in messages
     ]
+
+
+def _accept(db: Database, message: InboundMessage, known: list[str], hold: float, now: float) -> Accepted:
     if known:
         return _seen_before(db, message, known, hold, now)
     if db.execute(_EXISTS, (message.id,)).fetchone():
@@ -98,7 +119,7 @@ def _accept(db: Database, message: InboundMessage, hold: float, now: float) -> A
 
 def _seen_before(db: Database, message: InboundMessage, known: list[str], hold: float, now: float) -> Accepted:
     for key in known:
-        db.lock(_LINE_OF_TWIN, (message.connection_id, key))
+        db.lock_lines(_LINE_OF_TWIN, (message.connection_id, key))
     rows = [row for key in known if (row := db.execute(_TWIN, (message.connection_id, key)).fetchone())]
     if not rows:
         return "duplicate"  # the keys outlived their message
@@ -122,7 +143,5 @@ def _remember(db: Database, message: InboundMessage, message_id: str) -> None:
 def _store(db: Database, message: InboundMessage, hold: float, now: float) -> None:
     line, expected = arrived(db, message, hold, now)
     db.execute(_INSERT, (message.id, line, message.mentions_bot, now, message.to_json()))
-    for sender in dict.fromkeys(("", message.sender.id)):
-        db.execute(_ARRIVED, (message.connection_id, sender, now))
     if hold > 0 or not expected:
         refresh_turns(db, line)

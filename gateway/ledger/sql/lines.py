@@ -6,6 +6,8 @@ and never at the work itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from channels.message import ChatKind, Conversation, InboundMessage
 from gateway.ledger.sql.database import Cursor, Database
 
@@ -87,19 +89,27 @@ def line_of(db: Database, conversation: Conversation, now: float, scope: ChatKin
     """The line of a conversation, made if nothing was ever said in it."""
     c = conversation
     db.execute(_OPEN, (c.key, c.connection_id, c.chat_id, c.thread_id, c.connection_id, scope, now))
-    db.lock(_BY_KEY, (c.key,))
+    db.lock_lines(_BY_KEY, (c.key,))
     number: int = db.execute(_FIND, (c.key,)).fetchone()[0]
     return number
 
 
+def lock_lines_of(db: Database, conversations: Iterable[Conversation]) -> None:
+    """Hold what lines several conversations have. One by itself is held when it is first written to."""
+    keys = {conversation.key for conversation in conversations}
+    if len(keys) > 1:
+        for key in sorted(keys):
+            db.lock_lines(_BY_KEY, (key,))
+
+
 def lock_line_of_turn(db: Database, turn_id: str) -> None:
     """Keep other gateways from a turn's line until the transaction ends; before anything of the line is read."""
-    db.lock(_BY_TURN, (turn_id,))
+    db.lock_lines(_BY_TURN, (turn_id,))
 
 
 def lock_line_of_delivery(db: Database, delivery_id: str) -> None:
     """The same for a delivery's line."""
-    db.lock(_BY_DELIVERY, (delivery_id,))
+    db.lock_lines(_BY_DELIVERY, (delivery_id,))
 
 
 def refresh_turns(db: Database, line: int) -> float | None:

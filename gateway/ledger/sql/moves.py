@@ -13,7 +13,7 @@ from gateway.ledger.sql.lines import refresh_deliveries, refresh_turns
 
 _LINES = "SELECT id, thread_id FROM conversations WHERE connection_id = ? AND chat_id = ?"
 
-_BOTH = "SELECT c.id FROM conversations c WHERE c.connection_id = ? AND c.chat_id IN (?, ?) ORDER BY c.id"
+_BOTH = "SELECT c.id FROM conversations c WHERE c.connection_id = ? AND c.chat_id IN (?, ?)"
 
 _AT = "SELECT id FROM conversations WHERE key = ?"
 
@@ -46,7 +46,7 @@ _READDRESS = "UPDATE deliveries SET call = ? WHERE seq = ?"
 
 def move(db: Database, connection_id: str, chat_id: str, new_chat_id: str) -> None:
     """Move every conversation of a chat. Calls not yet carried out that name the old chat name the new one after."""
-    db.lock(_BOTH, (connection_id, chat_id, new_chat_id))
+    db.lock_lines(_BOTH, (connection_id, chat_id, new_chat_id))
     for line, thread_id in db.execute(_LINES, (connection_id, chat_id)).fetchall():
         key = Conversation(connection_id, new_chat_id, thread_id).key
         there = db.execute(_AT, (key,)).fetchone()

@@ -80,7 +80,7 @@ WHERE state IN ('queued', 'running') AND state = 'running' AND :owner IN ('', ow
 
 _LINES_HELD = """
 SELECT c.id FROM conversations c JOIN turns t ON t.conversation = c.id
-WHERE t.state IN ('queued', 'running') AND t.state = 'running' AND :owner IN ('', t.owner) ORDER BY c.id
+WHERE t.state IN ('queued', 'running') AND t.state = 'running' AND :owner IN ('', t.owner)
 """
 
 
@@ -159,7 +159,7 @@ def record(db: Database, turn: Turn, key: str, result: str) -> None:
 
 def void_leases(db: Database, owner: str = "") -> None:
     """Give back the running turns of a dead worker, or of all."""
-    db.lock(_LINES_HELD, {"owner": owner})
+    db.lock_lines(_LINES_HELD, {"owner": owner})
     for (line,) in db.execute(_VOID_LEASES, {"owner": owner}).fetchall():
         refresh_turns(db, line)
 

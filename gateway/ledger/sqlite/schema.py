@@ -27,6 +27,9 @@ class SqliteDatabase(sqlite3.Connection):
     def lock(self, sql: str, parameters: object) -> None:
         """See Database."""
 
+    def lock_lines(self, sql: str, parameters: object) -> None:
+        """See Database."""
+
     def lock_name(self, name: str) -> None:
         """See Database."""
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import psycopg
 import pytest
+import structlog
 
 from channels.adapter import Receipt
 from channels.message import Conversation, StatusUpdate
@@ -77,6 +78,30 @@ class TestTogether:
                 assert sent[chat.key] == [f"text {n}" for n in stored]
                 assert {status for _, status in await statuses(one, chat)} == {"read"}
             assert sorted(n for some in answered.values() for n in some) == numbers
+
+    async def test_two_gateways_given_the_same_batches_never_wait_in_a_circle(self, database: str) -> None:
+        """Batches in any order, over the same chats and senders, with twins in them, while leases are renewed."""
+        chats = [Conversation("shop", f"c{n}") for n in range(5)]
+        rounds = [
+            [message(n * 10 + i, chats[i % 5], keys=(f"e{n}-{i}", f"t{n}-{i % 5}")) for i in range(10)]
+            for n in range(30)
+        ]
+
+        async def accept(ledger: Ledger) -> None:
+            for batch in rounds:
+                await ledger.accept(random.sample(batch, len(batch)))
+
+        async def turn_over(ledger: Ledger, owner: str) -> None:
+            for _ in range(20):
+                for turn in (await ledger.claim(owner, 5)).turns:
+                    await ledger.release(await ledger.renew(turn))
+
+        with structlog.testing.capture_logs() as logs:
+            async with open_postgres(database, worker=True) as one, open_postgres(database, worker=True) as two:
+                await asyncio.gather(accept(one), accept(two), turn_over(one, "a"), turn_over(two, "b"))
+                stored = [len(await one.messages(chat.key, 1000)) for chat in chats]
+        assert stored == [len(rounds)] * len(chats)
+        assert "ledger_again" not in {entry["event"] for entry in logs}
 
     async def test_a_mention_that_comes_while_its_twin_is_being_ignored_is_not_lost(self, database: str) -> None:
         async with open_postgres(database, worker=True) as one, open_postgres(database, worker=True) as two:

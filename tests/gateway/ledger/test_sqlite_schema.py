@@ -140,12 +140,10 @@ READS_ALL = {
     ],
     # one connection's numbers, from indices alone, when a person asks
     "listings._ARRIVALS": ["USE TEMP B-TREE FOR ORDER BY"],
-    # locks of several lines, taken in one order; run on PostgreSQL only
+    # locks, taken on PostgreSQL only
     "connections._SERIAL": ["SCAN c"],
-    "erase._ALL_LINES": ["USE TEMP B-TREE FOR ORDER BY"],
-    "moves._BOTH": ["USE TEMP B-TREE FOR ORDER BY"],
-    "deliveries._LINES_SENDING": ["SCAN d USING INDEX deliveries_open", "USE TEMP B-TREE FOR ORDER BY"],
-    "turns._LINES_HELD": ["SCAN t USING INDEX turns_open", "USE TEMP B-TREE FOR ORDER BY"],
+    "deliveries._LINES_SENDING": ["SCAN d USING INDEX deliveries_open"],
+    "turns._LINES_HELD": ["SCAN t USING INDEX turns_open"],
     "pairings._DROP_OLD": ["SCAN pairings"],
     "pairings._COUNT": ["SCAN pairings"],
     "pairings._ALL": ["SCAN pairings"],
